@@ -1,0 +1,45 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench lock clean
+
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(READY)  ## Plan and analyse the paper's instance nu
+	$(BIN)/arcbandit plan nu --analyse
+
+test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompiled
+	$(BIN)/python -m pytest
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
+
+lint: $(READY)  ## Check style, types and import directions
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## Time the frozen workloads
+	$(BIN)/python -m benchmarks
+
+lock:  ## Regenerate requirements.lock
+	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
+	$(PYTHON) -m venv "$$tools"; "$$tools/bin/pip" install --quiet uv; \
+	printf 'hatchling\neditables\n' | "$$tools/bin/uv" pip compile --quiet --universal --upgrade \
+		--python-version 3.11 --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
+		--extra reference --extra test --extra lint \
+		--output-file requirements.lock pyproject.toml -
+
+clean:  ## Remove the environment, caches and build output
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements.lock
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@

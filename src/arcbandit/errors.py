@@ -1,0 +1,79 @@
+"""Every exception this library raises on purpose.
+
+ArcbanditError
+├── InvalidInputError (ValueError)       an argument breaks a stated rule
+│   ├── InvalidInstanceError             an instance, or the file it is read from, breaks one
+│   └── UnknownNameError (LookupError)   no arm, context, policy or instance has that name
+├── InfeasibleError                      no allocation meets every revenue floor
+├── EnumerationLimitError                an exact answer needs more cases than the limit allows
+├── PlanningError                        the solver gave up before an optimal plan
+└── MissingExtraError (ImportError)      an optional dependency is not installed
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+
+class ArcbanditError(Exception):
+    """Base of every deliberate exception of this library."""
+
+
+class InvalidInputError(ArcbanditError, ValueError):
+    """An argument breaks a stated rule."""
+
+
+class InvalidInstanceError(InvalidInputError):
+    """An instance, or the file it is read from, breaks a stated rule."""
+
+
+class UnknownNameError(InvalidInputError, LookupError):
+    """No arm, context, policy or instance has that name."""
+
+
+class InfeasibleError(ArcbanditError):
+    """No allocation meets every revenue floor.
+
+    `conflicting_floors` names floors that cannot be met together; `least_shortfall` is the smallest
+    total revenue by which any allocation misses its floors.
+    """
+
+    def __init__(self, message: str, *, conflicting_floors: tuple[str, ...], least_shortfall: float) -> None:
+        super().__init__(message)
+        self.conflicting_floors = conflicting_floors
+        self.least_shortfall = least_shortfall
+
+    # The default protocol would drop the keyword arguments when the error crosses to another process.
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        rebuild = partial(type(self), conflicting_floors=self.conflicting_floors, least_shortfall=self.least_shortfall)
+        return rebuild, self.args
+
+
+class EnumerationLimitError(ArcbanditError):
+    """An exact answer needs `count` cases, more than the `limit` allows."""
+
+    def __init__(self, message: str, *, count: int, limit: int) -> None:
+        super().__init__(message)
+        self.count = count
+        self.limit = limit
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return partial(type(self), count=self.count, limit=self.limit), self.args
+
+
+class PlanningError(ArcbanditError):
+    """The solver gave up before it reached an optimal plan."""
+
+
+class MissingExtraError(ArcbanditError, ImportError):
+    """An optional dependency is not installed; the message says which extra brings it."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(
+            f"{module} is not installed; it comes with the extra {extra!r}: pip install 'arcbandit[{extra}]'."
+        )
+        self.module = module
+        self.extra = extra
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return type(self), (self.module, self.extra)

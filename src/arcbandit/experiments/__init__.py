@@ -1,0 +1,1 @@
+"""The paper's instances, figures and claims, as data."""

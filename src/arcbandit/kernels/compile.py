@@ -1,0 +1,87 @@
+"""The decorators that turn a function into a kernel.
+
+Numba's own disk cache looks only at the file of the function it compiles, so an edit in a *called* kernel would go
+unnoticed. The cache folder is therefore named after a hash of every source that may hold a kernel.
+"""
+
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numba.core.config
+
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOMS_WITH_KERNELS = ("kernels", "policies", "simulation")
+CACHE_VARIABLE = "ARCBANDIT_CACHE_DIR"
+
+config: Any = numba.core.config
+compile_function: Any = numba.njit
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def source_fingerprint(package: Path = PACKAGE) -> str:
+    """Hash of all that decides what a kernel compiles to."""
+    digest = hashlib.sha256()
+    digest.update(f"{sys.version_info[:2]} {numba.__version__} {config.BOUNDSCHECK}".encode())
+    for room in ROOMS_WITH_KERNELS:
+        for source in sorted((package / room).rglob("*.py")):
+            digest.update(source.relative_to(package).as_posix().encode())
+            digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_root() -> Path:
+    """Where compiled kernels are kept: ``ARCBANDIT_CACHE_DIR``, else the user's cache folder."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arcbandit"
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """The folder of this version of the sources; None where it cannot be written."""
+    try:
+        folder = cache_root() / source_fingerprint()
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` for use inside other kernels.
+
+    With ``NUMBA_DISABLE_JIT=1`` it stays plain Python; with ``NUMBA_BOUNDSCHECK=1`` every index is checked.
+    """
+    if config.DISABLE_JIT:
+        return function
+    # Wrappers that nobody calls from Python would double the compilation time of a small kernel; without the runtime
+    # (nrt) nothing counts references, and a kernel that allocates does not compile.
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    compiled: Function = compile_function(error_model="numpy", **options)(function)
+    return compiled
+
+
+def entry_kernel(function: Function) -> Function:
+    """Compile `function` for calls from Python, without the interpreter's lock, cached on disk with all it calls."""
+    if config.DISABLE_JIT:
+        return function
+    dispatcher = compile_function(error_model="numpy", nogil=True, no_cfunc_wrapper=True, _nrt=False)(function)
+    folder = cache_folder()
+    if folder is not None:
+        # Numba reads the folder when caching is enabled, and has no argument for it.
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(folder)
+        try:
+            dispatcher.enable_caching()
+        finally:
+            config.CACHE_DIR = before
+    compiled: Function = dispatcher
+    return compiled

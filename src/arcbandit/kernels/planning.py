@@ -1,0 +1,194 @@
+"""The planning problem solved: from any basis, or from none, to an optimal plan or a proof that there is none."""
+
+from arcbandit.kernels.compile import entry_kernel, kernel
+from arcbandit.kernels.pricing import measure_scales, pair_excess, spread_over_arms
+from arcbandit.kernels.program import (
+    ARM_DUAL_ROW,
+    ARM_PRICE,
+    FEASIBILITY_TOLERANCE,
+    KEY_DIRECTION,
+    KEY_SHARE,
+    PRICE,
+    RAY,
+    ROW_SCALE,
+    SHORTFALL,
+    SHORTFALL_OPEN,
+    SLOT_VALUE,
+    SURPLUS,
+    SURPLUS_OPEN,
+    PlanStatus,
+)
+from arcbandit.kernels.simplex import simplex
+
+ATTEMPTS = 5
+MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
+
+
+@kernel
+def crash_basis(program, basis):
+    """Each context to its most rewarding arm, every floor slack: always a basis, and optimal without floors.
+
+    Return False if a context has no arm to play.
+    """
+    n_arms, n_contexts = program.objective.shape
+    for context in range(n_contexts):
+        best = -1
+        for arm in range(n_arms):
+            if program.available[arm, context] and (
+                best < 0 or program.objective[arm, context] > program.objective[best, context]
+            ):
+                best = arm
+        if best < 0:
+            return False
+        basis.key[context] = best
+    for row in range(basis.slot_arm.shape[0]):
+        basis.slot_arm[row] = row
+        basis.slot_context[row] = SURPLUS
+    return True
+
+
+@kernel
+def is_usable(program, basis):
+    """Whether a given basis names available pairs only and may serve as a start."""
+    for context in range(basis.key.shape[0]):
+        key = basis.key[context]
+        if key < 0 or not program.available[key, context]:
+            return False
+    for slot in range(basis.slot_arm.shape[0]):
+        context = basis.slot_context[slot]
+        if context == SHORTFALL:
+            return False
+        if context >= 0 and not program.available[basis.slot_arm[slot], context]:
+            return False
+    return True
+
+
+@kernel
+def proves_infeasible(program, workspace):
+    """Whether the prices of the ray show that no plan meets the floors: sum_c max_k y_k b_kc < y . r."""
+    n_arms, n_contexts = program.revenue.shape
+    ray = workspace.by_row[RAY]
+    arm_ray = workspace.by_arm[ARM_DUAL_ROW]
+    spread_over_arms(program, ray, arm_ray)
+    needed = 0.0
+    size = 0.0
+    for row in range(program.floors.shape[0]):
+        needed += ray[row] * program.floors[row]
+        size = max(size, ray[row] * workspace.by_row[ROW_SCALE, row])
+    reachable = 0.0
+    for context in range(n_contexts):
+        best = -1e300
+        for arm in range(n_arms):
+            if program.available[arm, context]:
+                best = max(best, arm_ray[arm] * program.revenue[arm, context])
+        reachable += best
+    return reachable < needed - 0.1 * FEASIBILITY_TOLERANCE * size
+
+
+@kernel
+def restrict_to_face(program, basis, workspace):
+    """Close every column that the first objective, whose prices are in place, prices below its best."""
+    n_arms, n_contexts = program.objective.shape
+    arm_price = workspace.by_arm[ARM_PRICE]
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            workspace.face[arm, context] = (
+                program.available[arm, context] and pair_excess(program, basis, 0.0, arm_price, arm, context) >= 0.0
+            )
+    for row in range(basis.slot_arm.shape[0]):
+        price = workspace.by_row[PRICE, row]
+        workspace.order[SURPLUS_OPEN, row] = 1 if price <= FEASIBILITY_TOLERANCE else 0
+        workspace.order[SHORTFALL_OPEN, row] = 1 if price >= 1.0 - FEASIBILITY_TOLERANCE else 0
+
+
+@kernel
+def start_short(program, basis):
+    """Crash basis with a shortfall in place of each surplus that would be negative: always feasible."""
+    for row in range(basis.slot_arm.shape[0]):
+        earned = 0.0
+        for context in range(basis.key.shape[0]):
+            key = basis.key[context]
+            for place in range(program.arm_rows.shape[1]):
+                if program.arm_rows[key, place] == row + 1:
+                    earned += program.revenue[key, context]
+                elif program.arm_rows[key, place] == -row - 1:
+                    earned -= program.revenue[key, context]
+        if earned < program.floors[row]:
+            basis.slot_context[row] = SHORTFALL
+
+
+@kernel
+def open_rows(workspace, shortfall):
+    """Let surpluses be positive everywhere, and shortfalls everywhere or nowhere (1 or 0)."""
+    for row in range(workspace.order.shape[1]):
+        workspace.order[SURPLUS_OPEN, row] = 1
+        workspace.order[SHORTFALL_OPEN, row] = shortfall
+
+
+@kernel
+def write_allocation(basis, workspace, allocation):
+    """Write the plan of an evaluated basis, shape (K, C): rounding below zero clipped, columns summing to 1."""
+    n_arms, n_contexts = allocation.shape
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            allocation[arm, context] = 0.0
+    for context in range(n_contexts):
+        allocation[basis.key[context], context] = max(workspace.by_context[KEY_SHARE, context], 0.0)
+        workspace.by_context[KEY_DIRECTION, context] = allocation[basis.key[context], context]
+    for slot in range(basis.slot_arm.shape[0]):
+        context = basis.slot_context[slot]
+        if context >= 0:
+            share = max(workspace.by_row[SLOT_VALUE, slot], 0.0)
+            allocation[basis.slot_arm[slot], context] = share
+            workspace.by_context[KEY_DIRECTION, context] += share
+    for slot in range(basis.slot_arm.shape[0]):
+        context = basis.slot_context[slot]
+        if context >= 0:
+            allocation[basis.slot_arm[slot], context] /= workspace.by_context[KEY_DIRECTION, context]
+    for context in range(n_contexts):
+        allocation[basis.key[context], context] /= workspace.by_context[KEY_DIRECTION, context]
+
+
+@entry_kernel
+def plan(program, basis, least_shortfall, workspace, allocation):
+    """Write argmax LP(mu_obj, mu_cons) into `allocation`, shape (K, C), starting from `basis`, and say how it went.
+
+    OPTIMAL: `basis` is optimal; its shares and prices are in the workspace. INFEASIBLE: the workspace's ray proves it
+    and, if `least_shortfall`, the allocation falls short of the floors by the least total and then earns the most;
+    without it, `allocation` is untouched. PIVOT_LIMIT: nothing could be shown, `allocation` is untouched.
+    """
+    measure_scales(program, workspace)
+    warm = is_usable(program, basis)
+    stage = MEET_FLOORS
+    open_rows(workspace, 0)
+    allowed = program.available
+    for _ in range(ATTEMPTS):
+        if not warm and not crash_basis(program, basis):
+            return PlanStatus.INFEASIBLE
+        if stage == FALL_SHORT_LEAST:
+            start_short(program, basis)
+        weight = 0.0 if stage == FALL_SHORT_LEAST else 1.0
+        status = simplex(program, basis, allowed, weight, 1.0 - weight, workspace)
+        warm = False
+        if stage == MEET_FLOORS:
+            if status == PlanStatus.OPTIMAL:
+                write_allocation(basis, workspace, allocation)
+                return status
+            if status == PlanStatus.INFEASIBLE and proves_infeasible(program, workspace):
+                if not least_shortfall:
+                    return status
+                stage = FALL_SHORT_LEAST
+                open_rows(workspace, 1)
+        elif status != PlanStatus.OPTIMAL:
+            return PlanStatus.PIVOT_LIMIT
+        elif stage == FALL_SHORT_LEAST:
+            # The plans that fall short least are those that use no column its prices exclude; the revenue decides
+            # among them.
+            restrict_to_face(program, basis, workspace)
+            allowed = workspace.face
+            stage = EARN_MOST
+            warm = True
+        else:
+            write_allocation(basis, workspace, allocation)
+            return PlanStatus.INFEASIBLE
+    return PlanStatus.PIVOT_LIMIT

@@ -1,0 +1,114 @@
+"""The planning problem, a basis of it, and the room to work in, as tuples of arrays.
+
+    maximise    sum_kc  a_kc w_kc
+    subject to  sum_kc  sign_mk b_kc w_kc  >=  r_m      for each coupling row m (a floor of an arm or of a group)
+                sum_k   w_kc               =   1        for each context c
+                w_kc >= 0, and w_kc = 0 where the pair is not available
+
+with a = p mu_obj and b = p mu_cons. Without group floors there is one row an arm, and its sign is 1.
+"""
+
+import enum
+from typing import NamedTuple
+
+import numpy as np
+
+# Shares and surpluses are free of units (a surplus is counted in units of its row's largest coefficient), so these
+# tolerances are absolute for them and relative for rewards and prices.
+FEASIBILITY_TOLERANCE = 1e-9
+PRICING_TOLERANCE = 1e-11
+PIVOT_TOLERANCE = 1e-11
+RATIO_TOLERANCE = 1e-12
+SINGULARITY_TOLERANCE = 1e-14
+
+SURPLUS = -1
+SHORTFALL = -2
+
+CONTEXT_BLOCK = 64  # contexts priced together: the columns of one block stay in the first cache
+
+# Rows of Workspace.by_row, one number for each coupling row (or slot); ROW_SCALE has the objective's scale at its end.
+ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE, PIVOT_VALUE = range(8)
+# Rows of Workspace.by_arm.
+ARM_PRICE, ARM_DUAL_ROW = range(2)
+# Rows of Workspace.by_context.
+KEY_SHARE, KEY_DIRECTION, KEY_DUAL_ROW, BEST_VALUE = range(4)
+# Rows of Workspace.order: how the working matrix is eliminated.
+COLUMN_START, ROW_START, COLUMN_COUNT, ROW_COUNT, COLUMN_DONE, ROW_DONE = range(6)
+PIVOT_ROW, PIVOT_COLUMN, POSITION, PERMUTATION = range(6, 10)
+# Two more rows: whether the surplus and the shortfall of a coupling row may be positive.
+SURPLUS_OPEN, SHORTFALL_OPEN = range(10, 12)
+# Rows of Workspace.entry_index.
+ENTRY_ROW, ENTRY_COLUMN = range(2)
+# Places of Workspace.counts.
+BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS = range(4)
+
+
+class PlanStatus(enum.IntEnum):
+    """How a run of the simplex ended."""
+
+    OPTIMAL = 0
+    INFEASIBLE = 1
+    PIVOT_LIMIT = 2
+
+
+class Program(NamedTuple):
+    """Coefficients of one planning problem; K arms, C contexts, M coupling rows."""
+
+    objective: np.ndarray  # a, shape (K, C)
+    revenue: np.ndarray  # b, shape (K, C)
+    available: np.ndarray  # bool, shape (K, C)
+    floors: np.ndarray  # r, shape (M,)
+    arm_rows: np.ndarray  # int64, shape (K, R): rows of an arm, m + 1 for sign 1, -(m + 1) for -1, 0 for none
+
+
+class Basis(NamedTuple):
+    """One basic arm for each context, its key, and M further basic columns, the slots."""
+
+    key: np.ndarray  # arm, int64, shape (C,)
+    slot_arm: np.ndarray  # arm of a basic pair, or row of a surplus or shortfall, int64, shape (M,)
+    slot_context: np.ndarray  # context of a basic pair, or SURPLUS, or SHORTFALL, int64, shape (M,)
+
+
+class Workspace(NamedTuple):
+    """Everything the simplex writes, passed in so that it never allocates.
+
+    Few arrays with named rows instead of many with names of their own: each array of a tuple costs compilation time
+    in every kernel that it passes through.
+    """
+
+    by_row: np.ndarray  # float64, shape (8, M + 1)
+    by_arm: np.ndarray  # float64, shape (2, K)
+    by_context: np.ndarray  # float64, shape (4, C)
+    best_arm: np.ndarray  # int64, shape (C,)
+    face: np.ndarray  # bool, pairs that a second objective may use, shape (K, C)
+    order: np.ndarray  # int64, shape (12, M + 1)
+    entry_index: np.ndarray  # int64, shape (2, E), the working matrix by columns and by rows
+    entry_value: np.ndarray  # float64, shape (E,), by columns
+    nucleus: np.ndarray  # float64, shape (M, M), dense LU of what no singleton resolves
+    counts: np.ndarray  # int64, shape (4,)
+
+
+def make_basis(n_contexts: int, n_rows: int) -> Basis:
+    """A basis that is not one yet: the simplex starts cold from it."""
+    return Basis(
+        key=np.full(n_contexts, -1, dtype=np.int64),
+        slot_arm=np.arange(n_rows, dtype=np.int64),
+        slot_context=np.full(n_rows, SURPLUS, dtype=np.int64),
+    )
+
+
+def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int = 1) -> Workspace:
+    """Room for problems of this shape; `rows_per_arm` is the most rows that any arm takes part in."""
+    entries = max(1, 2 * rows_per_arm * n_rows)
+    return Workspace(
+        by_row=np.ones((8, n_rows + 1)),
+        by_arm=np.zeros((2, n_arms)),
+        by_context=np.zeros((4, n_contexts)),
+        best_arm=np.zeros(n_contexts, dtype=np.int64),
+        face=np.ones((n_arms, n_contexts), dtype=np.bool_),
+        order=np.zeros((12, n_rows + 1), dtype=np.int64),
+        entry_index=np.zeros((2, entries), dtype=np.int64),
+        entry_value=np.zeros(entries),
+        nucleus=np.zeros((n_rows, n_rows)),
+        counts=np.zeros(4, dtype=np.int64),
+    )

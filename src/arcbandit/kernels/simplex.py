@@ -1,0 +1,337 @@
+"""Primal and dual simplex over bases of keys and slots.
+
+Both refactorise after each pivot, which costs time linear in the number of rows and lets no error grow. Long runs of
+pivots that move nothing switch to Bland's rule, which cannot cycle.
+"""
+
+from arcbandit.kernels.compile import kernel
+from arcbandit.kernels.factors import solve_columns, solve_rows
+from arcbandit.kernels.pricing import (
+    evaluate,
+    first_improving,
+    next_block,
+    price_block,
+    price_rows,
+    spread_over_arms,
+)
+from arcbandit.kernels.program import (
+    ARM_DUAL_ROW,
+    ARM_PRICE,
+    CONTEXT_BLOCK,
+    DIRECTION,
+    DUAL_ROW,
+    FEASIBILITY_TOLERANCE,
+    KEY_DIRECTION,
+    KEY_DUAL_ROW,
+    KEY_SHARE,
+    PIVOT_TOLERANCE,
+    PIVOTS,
+    PRICE,
+    RATIO_TOLERANCE,
+    RAY,
+    ROW_SCALE,
+    SHORTFALL,
+    SLOT_VALUE,
+    SURPLUS,
+    PlanStatus,
+)
+
+STALLED_PIVOTS = 20
+
+
+@kernel
+def replace(basis, leaving, arm, context):
+    """Let (arm, context) enter the basis for the column `leaving`: a slot, or M + c for the key of context c."""
+    n_rows = basis.slot_arm.shape[0]
+    if leaving < n_rows:
+        basis.slot_arm[leaving] = arm
+        basis.slot_context[leaving] = context
+        return
+    emptied = leaving - n_rows
+    for slot in range(n_rows):
+        if basis.slot_context[slot] == emptied:
+            basis.key[emptied] = basis.slot_arm[slot]
+            basis.slot_arm[slot] = arm
+            basis.slot_context[slot] = context
+            return
+    basis.key[emptied] = arm
+
+
+@kernel
+def move_along(program, basis, arm, context, workspace):
+    """Write how slots and keys fall as a unit of the column (arm, context) enters."""
+    n_rows = basis.slot_arm.shape[0]
+    column = workspace.by_row[DUAL_ROW]
+    for row in range(n_rows):
+        column[row] = 0.0
+    for slot in range(n_rows):
+        if basis.slot_context[slot] >= 0:
+            workspace.by_context[KEY_DIRECTION, basis.slot_context[slot]] = 0.0
+    if context == SURPLUS:
+        column[arm] = -workspace.by_row[ROW_SCALE, arm]
+    elif context == SHORTFALL:
+        column[arm] = workspace.by_row[ROW_SCALE, arm]
+    else:
+        key = basis.key[context]
+        for place in range(program.arm_rows.shape[1]):
+            signed = program.arm_rows[arm, place]
+            if signed != 0:
+                sign = 1.0 if signed > 0 else -1.0
+                column[abs(signed) - 1] += sign * program.revenue[arm, context]
+            signed = program.arm_rows[key, place]
+            if signed != 0:
+                sign = 1.0 if signed > 0 else -1.0
+                column[abs(signed) - 1] -= sign * program.revenue[key, context]
+    solve_columns(workspace, column, workspace.by_row[DIRECTION])
+    if context >= 0:
+        workspace.by_context[KEY_DIRECTION, context] = 1.0
+    for slot in range(n_rows):
+        if basis.slot_context[slot] >= 0:
+            workspace.by_context[KEY_DIRECTION, basis.slot_context[slot]] -= workspace.by_row[DIRECTION, slot]
+
+
+@kernel
+def column_index(basis, position, n_contexts, n_pairs):
+    """A number for a basic column that does not depend on where it stands in the basis."""
+    n_rows = basis.slot_arm.shape[0]
+    if position >= n_rows:
+        context = position - n_rows
+        return basis.key[context] * n_contexts + context
+    context = basis.slot_context[position]
+    if context == SURPLUS:
+        return n_pairs + basis.slot_arm[position]
+    if context == SHORTFALL:
+        return n_pairs + n_rows + basis.slot_arm[position]
+    return basis.slot_arm[position] * n_contexts + context
+
+
+@kernel
+def blocking_column(program, basis, entering_context, bland, workspace):
+    """The basic column that first reaches zero on the way: (step, position), position -1 if none does."""
+    n_rows = basis.slot_arm.shape[0]
+    n_arms, n_contexts = program.objective.shape
+    slack = 0.0 if bland else RATIO_TOLERANCE
+    longest = 1e300
+    # Positions: each slot, the key of each slot's context (a key shared by two slots is met twice, harmlessly), and
+    # the key of the entering column's context.
+    for place in range(2 * n_rows + 1):
+        value, rate = step_of(basis, place, entering_context, workspace)
+        if rate > PIVOT_TOLERANCE:
+            longest = min(longest, (max(value, 0.0) + slack) / rate)
+    if longest == 1e300:
+        return 0.0, -1
+    chosen = -1
+    chosen_rate = 0.0
+    chosen_index = 0
+    step = 0.0
+    for place in range(2 * n_rows + 1):
+        value, rate = step_of(basis, place, entering_context, workspace)
+        if rate > PIVOT_TOLERANCE and max(value, 0.0) <= longest * rate:
+            position = place
+            if place == 2 * n_rows:
+                position = n_rows + entering_context
+            elif place >= n_rows:
+                position = n_rows + basis.slot_context[place - n_rows]
+            index = column_index(basis, position, n_contexts, n_arms * n_contexts)
+            better = rate > chosen_rate or (rate == chosen_rate and index < chosen_index)
+            if bland:
+                better = index < chosen_index
+            if chosen < 0 or better:
+                chosen = position
+                chosen_rate = rate
+                chosen_index = index
+                step = max(value, 0.0) / rate
+    return step, chosen
+
+
+@kernel
+def step_of(basis, place, entering_context, workspace):
+    """Value and rate of fall of the basic column at one place of the ratio test; rate 0 where there is none."""
+    n_rows = basis.slot_arm.shape[0]
+    if place < n_rows:
+        return workspace.by_row[SLOT_VALUE, place], workspace.by_row[DIRECTION, place]
+    context = entering_context if place == 2 * n_rows else basis.slot_context[place - n_rows]
+    if context < 0:
+        return 0.0, 0.0
+    return workspace.by_context[KEY_SHARE, context], workspace.by_context[KEY_DIRECTION, context]
+
+
+@kernel
+def most_negative(basis, bland, n_arms, workspace):
+    """Position of the basic column furthest below zero (by Bland: of least index below zero), or -1."""
+    n_rows = basis.slot_arm.shape[0]
+    n_contexts = basis.key.shape[0]
+    worst = -FEASIBILITY_TOLERANCE
+    position = -1
+    least_index = 0
+    for place in range(n_rows + n_contexts):
+        value = (
+            workspace.by_row[SLOT_VALUE, place] if place < n_rows else workspace.by_context[KEY_SHARE, place - n_rows]
+        )
+        if value < -FEASIBILITY_TOLERANCE:
+            if bland:
+                index = column_index(basis, place, n_contexts, n_arms * n_contexts)
+                if position < 0 or index < least_index:
+                    position = place
+                    least_index = index
+            elif value < worst:
+                worst = value
+                position = place
+    return position
+
+
+@kernel
+def prepare_dual_row(program, basis, leaving, workspace):
+    """Write the multipliers that express the leaving column through the nonbasic ones."""
+    n_rows = basis.slot_arm.shape[0]
+    unit = workspace.by_row[DIRECTION]
+    for slot in range(n_rows):
+        unit[slot] = 0.0
+    if leaving < n_rows:
+        unit[leaving] = 1.0
+    else:
+        for slot in range(n_rows):
+            if basis.slot_context[slot] == leaving - n_rows:
+                unit[slot] = -1.0
+    solve_rows(workspace, unit, workspace.by_row[DUAL_ROW])
+    spread_over_arms(program, workspace.by_row[DUAL_ROW], workspace.by_arm[ARM_DUAL_ROW])
+    for context in range(basis.key.shape[0]):
+        key = basis.key[context]
+        workspace.by_context[KEY_DUAL_ROW, context] = (
+            workspace.by_arm[ARM_DUAL_ROW, key] * program.revenue[key, context]
+        )
+    if leaving >= n_rows:
+        workspace.by_context[KEY_DUAL_ROW, leaving - n_rows] -= 1.0
+
+
+@kernel
+def preferred(ratio, entry, index, best_ratio, best_entry, best_index, bland):
+    """Whether a candidate of the dual ratio test beats the best so far: smaller ratio, then larger pivot."""
+    if best_index < 0:
+        return True
+    nearness = RATIO_TOLERANCE * max(abs(ratio), abs(best_ratio))
+    if ratio < best_ratio - nearness:
+        return True
+    if ratio > best_ratio + nearness:
+        return False
+    if bland:
+        return index < best_index
+    return entry < best_entry or (entry == best_entry and index < best_index)
+
+
+@kernel
+def dual_entering(program, basis, bland, workspace):
+    """The nonbasic column that can lift the leaving one at least cost: (arm or row, context or kind), arm -1 if none can."""
+    n_arms, n_contexts = program.objective.shape
+    n_rows = basis.slot_arm.shape[0]
+    best_ratio = 0.0
+    best_entry = 0.0
+    best_index = -1
+    for arm in range(n_arms):
+        multiplier = workspace.by_arm[ARM_DUAL_ROW, arm]
+        price = workspace.by_arm[ARM_PRICE, arm]
+        for context in range(n_contexts):
+            at_key = workspace.by_context[KEY_DUAL_ROW, context]
+            if multiplier == 0.0 and not at_key > 0.0:
+                continue
+            own = multiplier * program.revenue[arm, context]
+            entry = own - at_key
+            if entry < -PIVOT_TOLERANCE * max(1.0, abs(own)) and program.available[arm, context]:
+                key = basis.key[context]
+                if arm != key:
+                    cost = (program.objective[arm, context] + price * program.revenue[arm, context]) - (
+                        program.objective[key, context]
+                        + workspace.by_arm[ARM_PRICE, key] * program.revenue[key, context]
+                    )
+                    # A reduced cost above zero is shifted to zero: the primal simplex puts it right afterwards.
+                    ratio = min(cost, 0.0) / entry
+                    index = arm * n_contexts + context
+                    if preferred(ratio, entry, index, best_ratio, best_entry, best_index, bland):
+                        best_ratio = ratio
+                        best_entry = entry
+                        best_index = index
+    for row in range(n_rows):
+        entry = -workspace.by_row[ROW_SCALE, row] * workspace.by_row[DUAL_ROW, row]
+        if entry < -PIVOT_TOLERANCE:
+            ratio = min(-workspace.by_row[ROW_SCALE, row] * workspace.by_row[PRICE, row], 0.0) / entry
+            index = n_arms * n_contexts + row
+            if preferred(ratio, entry, index, best_ratio, best_entry, best_index, bland):
+                best_ratio = ratio
+                best_entry = entry
+                best_index = index
+    if best_index < 0:
+        return -1, SURPLUS
+    if best_index >= n_arms * n_contexts:
+        return best_index - n_arms * n_contexts, SURPLUS
+    return best_index // n_contexts, best_index % n_contexts
+
+
+@kernel
+def improving_column(program, basis, allowed, weight, shortfall_price, block, bland, workspace):
+    """A column worth entering: (excess, arm or row, context or kind, block to look at next); excess 0 if none is."""
+    n_contexts = basis.key.shape[0]
+    if bland:
+        excess, arm, context = first_improving(program, basis, allowed, weight, workspace)
+        if excess > 0.0:
+            return excess, arm, context, block
+    excess = 0.0
+    arm = -1
+    context = 0
+    start = block
+    while not bland:
+        excess, arm, context = price_block(
+            program, basis, allowed, weight, block, min(block + CONTEXT_BLOCK, n_contexts), workspace
+        )
+        if excess > 0.0:
+            break
+        block = next_block(block, n_contexts)
+        if block == start:
+            break
+    row_excess, row, kind = price_rows(program, basis, weight, shortfall_price, workspace)
+    if row_excess > excess:
+        excess, arm, context = row_excess, row, kind
+    return excess, arm, context, block
+
+
+@kernel
+def simplex(program, basis, allowed, weight, shortfall_price, workspace):
+    """Bring `basis` to an optimal one: dual steps while a share is below zero, primal steps from then on.
+
+    The objective is `weight` a, less `shortfall_price` for each unit that a row falls short where it may. On OPTIMAL
+    the basis is evaluated; on INFEASIBLE the ray holds prices that ought to prove it; PIVOT_LIMIT means neither.
+    """
+    n_rows = basis.slot_arm.shape[0]
+    n_contexts = basis.key.shape[0]
+    n_arms = program.objective.shape[0]
+    block = 0
+    stalled = 0
+    dual_steps = 0
+    for _ in range(1000 + 50 * (n_rows + n_contexts)):
+        if not evaluate(program, basis, weight, shortfall_price, workspace):
+            return PlanStatus.PIVOT_LIMIT
+        # Dual steps may shift costs and so have no measure of progress of their own; they get a share of the pivots.
+        bland = stalled > STALLED_PIVOTS + n_rows or dual_steps > STALLED_PIVOTS + 3 * (n_rows + n_contexts)
+        leaving = most_negative(basis, bland, n_arms, workspace)
+        if leaving >= 0:
+            dual_steps += 1
+            prepare_dual_row(program, basis, leaving, workspace)
+            arm, context = dual_entering(program, basis, bland, workspace)
+            if arm < 0:
+                for row in range(n_rows):
+                    workspace.by_row[RAY, row] = max(-workspace.by_row[DUAL_ROW, row], 0.0)
+                return PlanStatus.INFEASIBLE
+        else:
+            excess, arm, context, block = improving_column(
+                program, basis, allowed, weight, shortfall_price, block, bland, workspace
+            )
+            if not excess > 0.0:
+                return PlanStatus.OPTIMAL
+            move_along(program, basis, arm, context, workspace)
+            step, leaving = blocking_column(program, basis, context, bland, workspace)
+            if leaving < 0:
+                # Shares are bounded, so only rounding can open the way to infinity.
+                return PlanStatus.PIVOT_LIMIT
+            stalled = stalled + 1 if step <= RATIO_TOLERANCE else 0
+        replace(basis, leaving, arm, context)
+        workspace.counts[PIVOTS] += 1
+    return PlanStatus.PIVOT_LIMIT

@@ -1,0 +1,370 @@
+"""The constants of the paper's analysis, exactly: margins, sensitivities and gaps of an instance.
+
+All of them are linear programs with one scalar s added, the slack given to every floor at once. The scalar is a
+context of its own with two artificial arms, so that the planning kernel solves these problems too: the share of the
+arm `rise` in that context, times a span, is s. Slopes of the concave functions of s are found by Newton's steps,
+each of which lands on a vertex, so that the last one is exact.
+"""
+
+import enum
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.errors import EnumerationLimitError, InfeasibleError, InvalidInputError, PlanningError
+from arcbandit.instance import Instance
+from arcbandit.kernels.program import PlanStatus
+from arcbandit.planning import (
+    ActiveSet,
+    Plan,
+    assemble_program,
+    make_program,
+    plan,
+    rows_of_arms,
+    solve_program,
+)
+
+__all__ = ["CANDIDATE_LIMIT", "Analysis", "Candidate", "Regime", "analyse"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+CANDIDATE_LIMIT = 100_000  # candidate sets that are enumerated without being asked twice
+VALUE_TOLERANCE = 1e-10  # relative: two values this close are one
+
+
+class Regime(enum.StrEnum):
+    """What the floors do to the revenue."""
+
+    FREE = "free"
+    COSTLY = "costly"
+    INFEASIBLE = "infeasible"
+
+
+class Candidate(NamedTuple):
+    """A candidate set I with its gaps; a gap of infinity means that some context is left without an arm."""
+
+    active_set: ActiveSet
+    feasibility_gap: float  # s(I)
+    performance_sensitivity: float  # L(I)
+    performance_gap: float  # P(I)
+    suboptimality_gap: float  # rho(I)
+
+
+class _Point(NamedTuple):
+    """A vertex of a problem with slack: its revenue f and its slack s."""
+
+    revenue: float
+    slack: float
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Everything the oracle knows about an instance. What needs feasible floors is None where they are not."""
+
+    instance: Instance
+    plan: Plan  # optimal, or of least shortfall
+    regime: Regime
+    feasibility_margin: float  # gamma*, negative by how much the floors are out of reach
+    revenue_without_floors: float
+    performance_sensitivity: float | None  # S_gamma*
+    largest_floors: Floats | None  # each arm's largest feasible floor, the others fixed, shape (K,)
+    candidate_limit: int = field(default=CANDIDATE_LIMIT, repr=False)
+
+    @property
+    def value(self) -> float | None:
+        """f*, the optimal revenue per round."""
+        return None if self.regime == Regime.INFEASIBLE else self.plan.value
+
+    @property
+    def price_of_guarantees(self) -> float | None:
+        """Revenue per round that the floors cost."""
+        return None if self.value is None else max(self.revenue_without_floors - self.value, 0.0)
+
+    @property
+    def floor_prices(self) -> Floats | None:
+        """Revenue lost for the last unit of each arm's floor, shape (K,)."""
+        return None if self.regime == Regime.INFEASIBLE else self.plan.floor_prices
+
+    @property
+    def active_set(self) -> ActiveSet | None:
+        """I*, the constraints that hold with equality at the optimum."""
+        return None if self.regime == Regime.INFEASIBLE else self.plan.active_set
+
+    @property
+    def degenerate(self) -> bool | None:
+        """Whether more than kappa - C constraints are active, which the paper's second assumption excludes."""
+        return None if self.regime == Regime.INFEASIBLE else self.plan.degenerate
+
+    @property
+    def candidate_count(self) -> int:
+        """Number of sets with kappa - C members, as the paper counts them."""
+        n_constraints = self.instance.n_pairs + _n_rows(self.instance)
+        return math.comb(n_constraints, self.instance.n_pairs - self.instance.n_contexts)
+
+    @property
+    def suboptimality_gap(self) -> float | None:
+        """rho*, the least gap of any candidate but I*; raise EnumerationLimitError if they are too many."""
+        return None if self.nearest_candidate is None else self.nearest_candidate.suboptimality_gap
+
+    @cached_property
+    def nearest_candidate(self) -> Candidate | None:
+        """The candidate that attains rho*; None if the floors are infeasible or there is no other candidate."""
+        if self.regime == Regime.INFEASIBLE:
+            return None
+        if self.candidate_count > self.candidate_limit:
+            raise EnumerationLimitError(
+                f"The suboptimality gap needs all {self.candidate_count:,} candidate sets, "
+                f"more than the limit of {self.candidate_limit:,}.",
+                count=self.candidate_count,
+                limit=self.candidate_limit,
+            )
+        best: Candidate | None = None
+        for active_set in _candidates(self.instance):
+            if active_set == self.active_set:
+                continue
+            limit = math.inf if best is None else best.suboptimality_gap
+            candidate = self._candidate(active_set, limit)
+            if candidate is not None and candidate.suboptimality_gap < limit:
+                best = candidate
+        return best
+
+    def candidate(self, active_set: ActiveSet) -> Candidate:
+        """s(I), L(I), P(I) and rho(I) of any set of constraints; floors by row, pairs as (arm, context) indices."""
+        if self.regime == Regime.INFEASIBLE:
+            raise InfeasibleError(
+                "The gaps of a candidate are measured from the optimum, but no allocation meets the floors.",
+                conflicting_floors=_row_names(self.instance, self.plan.conflicting_floors),
+                least_shortfall=self.plan.total_shortfall,
+            )
+        _check(self.instance, active_set)
+        found = self._candidate(active_set, math.inf)
+        assert found is not None  # nothing is above an infinite limit
+        return found
+
+    def feasibility_gap(self, active_set: ActiveSet) -> float:
+        """s(I): the least slack with which the floors of I hold with equality and its pairs stay idle."""
+        return self.candidate(active_set).feasibility_gap
+
+    def performance_sensitivity_of(self, active_set: ActiveSet) -> float:
+        """L(I): what the first unit of slack beyond s(I) earns."""
+        return self.candidate(active_set).performance_sensitivity
+
+    def performance_gap(self, active_set: ActiveSet) -> float:
+        """P(I): the revenue that I forgoes at its least slack, over max(1, S_gamma*) + L(I)."""
+        return self.candidate(active_set).performance_gap
+
+    def gap(self, active_set: ActiveSet) -> float:
+        """rho(I) = max(s(I), P(I))."""
+        return self.candidate(active_set).suboptimality_gap
+
+    def _candidate(self, active_set: ActiveSet, limit: float) -> Candidate | None:
+        """The candidate's gaps, or None as soon as its gap is seen to reach `limit`."""
+        problem = _SlackProblem.around(self.instance, active_set)
+        if problem is None:
+            return Candidate(active_set, math.inf, 0.0, 0.0, math.inf) if math.isinf(limit) else None
+        least = problem.least_slack()
+        if least >= limit:
+            return None
+        at_least = problem.best(0.0, slack=(least, least))
+        wide = (least, least + problem.span)
+        scale = max(1.0, abs(self.plan.value))
+        sensitivity = _steepest(problem, at_least, wide, problem.best(0.0, slack=wide), scale)
+        assert self.performance_sensitivity is not None
+        loss = self.plan.value - at_least.revenue
+        if abs(loss) <= VALUE_TOLERANCE * scale:
+            loss = 0.0
+        gap = loss / (max(1.0, self.performance_sensitivity) + sensitivity)
+        return Candidate(active_set, least, sensitivity, gap, max(least, gap))
+
+
+def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> Analysis:
+    """Compute the oracle's constants; those that need an enumeration wait until they are asked for.
+
+    >>> from arcbandit import paper_instance
+    >>> found = analyse(paper_instance("nu"))
+    >>> found.value, found.feasibility_margin, found.performance_sensitivity
+    (5.25, 0.25, 2.0)
+    """
+    best = plan(instance, on_infeasible="least_shortfall")
+    without_floors = float(instance.weighted_means.max(axis=0).sum())
+    problem = _SlackProblem.above(instance)
+    margin = problem.largest_margin()
+    if best.status == PlanStatus.INFEASIBLE:
+        return Analysis(instance, best, Regime.INFEASIBLE, margin, without_floors, None, None, candidate_limit)
+    # The optimal plan is a witness that the margin is not negative, whatever rounding says.
+    margin = max(margin, 0.0)
+    cost = without_floors - best.value
+    free = cost <= VALUE_TOLERANCE * max(1.0, abs(without_floors))
+    sensitivity = 0.0
+    if margin > 0.0:
+        at_margin = problem.best(0.0, slack=(margin, margin))
+        at_most = (0.0, margin)
+        scale = max(1.0, abs(best.value))
+        sensitivity = _steepest(problem, at_margin, at_most, problem.best(0.0, slack=at_most), scale)
+    return Analysis(
+        instance,
+        best,
+        Regime.FREE if free else Regime.COSTLY,
+        margin,
+        without_floors,
+        sensitivity,
+        _largest_floors(instance),
+        candidate_limit,
+    )
+
+
+class _SlackProblem:
+    """The planning problem with a slack s in every row, in favour of the floors or against them.
+
+    Rows: the floors, then the same floors from above where a candidate wants them met with equality.
+    """
+
+    def __init__(self, instance: Instance, *, met_exactly: list[int], idle: Flags, favour: float) -> None:
+        self.weighted = instance.weighted_means
+        self.n_arms, self.n_contexts = self.weighted.shape
+        self.favour = favour
+        lower = np.concatenate([instance.revenue_floors, [group.floor for group in instance.group_floors]])
+        self.floors = np.concatenate([lower, -lower[met_exactly]])
+        self.rows = rows_of_arms(instance.group_members)
+        for place, row in enumerate(met_exactly):
+            for own in self.rows:
+                if row + 1 in own:
+                    own.append(-(len(lower) + place + 1))
+        everywhere = list(range(1, len(self.floors) + 1))
+        self.rows += [everywhere, []]
+        self.available = np.zeros((self.n_arms + 2, self.n_contexts + 1), dtype=np.bool_)
+        self.available[:-2, :-1] = ~idle
+        self.available[-2:, -1] = True
+        self.span = float(np.abs(self.weighted).sum() + self.floors.max() + 1.0)
+
+    @classmethod
+    def above(cls, instance: Instance) -> "_SlackProblem":
+        """Phi(s): every floor raised by s."""
+        return cls(instance, met_exactly=[], idle=np.zeros(instance.weighted_means.shape, dtype=np.bool_), favour=-1)
+
+    @classmethod
+    def around(cls, instance: Instance, active_set: ActiveSet) -> "_SlackProblem | None":
+        """psi(s, I): every floor lowered by s, those of I met to within s; None if a context is left without an arm."""
+        idle = np.zeros(instance.weighted_means.shape, dtype=np.bool_)
+        for arm, context in active_set.pairs:
+            idle[arm, context] = True
+        if idle.all(axis=0).any():
+            return None
+        return cls(instance, met_exactly=sorted(active_set.floors), idle=idle, favour=1)
+
+    def _solve(self, weight: float, slack_weight: float, slack: tuple[float, float]) -> _Point:
+        """Maximise weight * f + slack_weight * s over the plans with s between the two bounds."""
+        low, high = slack
+        objective = np.zeros((self.n_arms + 2, self.n_contexts + 1))
+        revenue = np.zeros_like(objective)
+        objective[:-2, :-1] = weight * self.weighted
+        revenue[:-2, :-1] = self.weighted
+        objective[-2, -1] = slack_weight * (high - low)
+        revenue[-2, -1] = self.favour * (high - low)
+        program = assemble_program(objective, revenue, self.floors - self.favour * low, self.rows, self.available)
+        found = solve_program(program)
+        if found.status != PlanStatus.OPTIMAL:
+            raise PlanningError("The solver gave up on one of the oracle's problems.")
+        allocation = found.allocation[:-2, :-1]
+        return _Point(float((self.weighted * allocation).sum()), self._slack_of(allocation, slack))
+
+    def _slack_of(self, allocation: Floats, slack: tuple[float, float]) -> float:
+        """The extreme s for which an allocation is in the set, within the bounds: more digits than its share has."""
+        earned = (self.weighted * allocation).sum(axis=1)
+        reached = np.zeros(len(self.floors))
+        for arm, own in enumerate(self.rows[:-2]):
+            for signed in own:
+                reached[abs(signed) - 1] += earned[arm] if signed > 0 else -earned[arm]
+        spare = float((reached - self.floors).min())
+        return min(max(-self.favour * spare, slack[0]), slack[1])
+
+    def largest_margin(self) -> float:
+        """The largest s with which every floor can be raised; negative if the floors are out of reach."""
+        return self._solve(0.0, 1.0, (-self.span, self.span)).slack
+
+    def least_slack(self) -> float:
+        """The least s >= 0 with which the set is not empty."""
+        slack = self._solve(0.0, -1.0, (0.0, self.span)).slack
+        return slack if slack > VALUE_TOLERANCE * self.span else 0.0
+
+    def best(self, slack_price: float, slack: tuple[float, float]) -> _Point:
+        """The point that maximises f + slack_price * s."""
+        return self._solve(1.0, slack_price, slack)
+
+
+def _steepest(problem: _SlackProblem, end: _Point, slack: tuple[float, float], start: _Point, scale: float) -> float:
+    """Slope, as a positive number, of the best revenue as a function of s where it reaches `end`.
+
+    The function is concave, and `end` lies at the end of `slack` where it is steepest. The chord from any other point
+    to `end` is less steep than that; the point furthest above the chord gives the next, and where none is above, the
+    chord is the last piece itself.
+    """
+    point = start
+    while True:
+        run = abs(point.slack - end.slack)
+        rise = point.revenue - end.revenue
+        if rise <= VALUE_TOLERANCE * scale or run == 0.0:
+            return 0.0
+        slope = rise / run
+        price = slope if end.slack == slack[1] else -slope
+        higher = problem.best(price, slack)
+        gain = (higher.revenue + price * higher.slack) - (end.revenue + price * end.slack)
+        if gain <= VALUE_TOLERANCE * scale or abs(higher.slack - end.slack) >= run:
+            return slope
+        point = higher
+
+
+def _largest_floors(instance: Instance) -> Floats:
+    """The most that each arm can earn while the other floors are met, shape (K,)."""
+    weighted = instance.weighted_means
+    floors = np.concatenate([instance.revenue_floors, [group.floor for group in instance.group_floors]])
+    out_of_the_way = -1.0 - float(np.abs(weighted).sum())
+    largest = np.empty(instance.n_arms)
+    for arm in range(instance.n_arms):
+        objective = np.zeros_like(weighted)
+        objective[arm] = weighted[arm]
+        own = floors.copy()
+        own[arm] = out_of_the_way
+        found = solve_program(make_program(objective, weighted, own, instance.group_members))
+        if found.status != PlanStatus.OPTIMAL:
+            raise PlanningError(f"The solver gave up on the largest floor of arm {instance.arms[arm]!r}.")
+        largest[arm] = (objective * found.allocation).sum()
+    return largest
+
+
+def _n_rows(instance: Instance) -> int:
+    return instance.n_arms + len(instance.group_floors)
+
+
+def _row_names(instance: Instance, rows: tuple[int, ...]) -> tuple[str, ...]:
+    names = [*instance.arms, *(group.name for group in instance.group_floors)]
+    return tuple(names[row] for row in rows)
+
+
+def _candidates(instance: Instance) -> Iterator[ActiveSet]:
+    """Every set of kappa - C constraints, in the order floors, then pairs arm by arm."""
+    n_rows = _n_rows(instance)
+    pairs = list(itertools.product(range(instance.n_arms), range(instance.n_contexts)))
+    members = instance.n_pairs - instance.n_contexts
+    for chosen in itertools.combinations(range(n_rows + len(pairs)), members):
+        floors = frozenset(index for index in chosen if index < n_rows)
+        yield ActiveSet(floors, frozenset(pairs[index - n_rows] for index in chosen if index >= n_rows))
+
+
+def _check(instance: Instance, active_set: ActiveSet) -> None:
+    for row in active_set.floors:
+        if not 0 <= row < _n_rows(instance):
+            raise InvalidInputError(f"floors of a candidate must be from 0 to {_n_rows(instance) - 1}, got {row}.")
+    for arm, context in active_set.pairs:
+        if not (0 <= arm < instance.n_arms and 0 <= context < instance.n_contexts):
+            raise InvalidInputError(
+                f"pairs of a candidate must be (arm, context) below ({instance.n_arms}, {instance.n_contexts}), "
+                f"got ({arm}, {context})."
+            )

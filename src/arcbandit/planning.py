@@ -1,0 +1,394 @@
+"""The planning problem: the stationary allocation that earns the most while every floor is met.
+
+The shell around the planning kernel: it checks what users give, owns the memory that the kernel works in, and raises
+what the kernel only reports.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
+from arcbandit.instance import GroupFloor, Instance
+from arcbandit.kernels.planning import plan as plan_kernel
+from arcbandit.kernels.program import (
+    FEASIBILITY_TOLERANCE,
+    PRICE,
+    RAY,
+    Basis,
+    PlanStatus,
+    Program,
+    make_basis,
+    make_workspace,
+)
+
+__all__ = [
+    "ActiveSet",
+    "Plan",
+    "PlanStatus",
+    "Solution",
+    "assemble_program",
+    "make_program",
+    "plan",
+    "rows_of_arms",
+    "solve_lp",
+    "solve_program",
+]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# A floor met, or a share used, to within this much of its row's largest coefficient counts as met exactly.
+ACTIVITY_TOLERANCE = 1e-9
+
+
+class ActiveSet(NamedTuple):
+    """Constraints that hold with equality: floors by row (arms, then group floors), pairs as (arm, context)."""
+
+    floors: frozenset[int]
+    pairs: frozenset[tuple[int, int]]
+
+    def __len__(self) -> int:
+        return len(self.floors) + len(self.pairs)
+
+
+class Solution(NamedTuple):
+    """What the kernel found: `prices` are optimal ones, or prove that the floors conflict."""
+
+    status: PlanStatus
+    allocation: Floats  # shape (K, C)
+    prices: Floats  # shape (M,)
+    ray: Floats  # shape (M,), all zero unless INFEASIBLE
+    basis: Basis
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A stationary allocation with its revenue, its prices and the constraints it leaves no slack in.
+
+    `status` is OPTIMAL, or INFEASIBLE for a plan of least shortfall. Prices are revenue per unit of floor: what the
+    last unit of a guarantee costs. Where several plans are optimal, or prices not unique, one of them is shown.
+    """
+
+    status: PlanStatus
+    allocation: Floats = field(repr=False)  # w_{k,c}, shape (K, C)
+    value: float  # f(mu_obj, w)
+    arm_revenue: Floats  # g_k(mu_cons, w), shape (K,)
+    revenue_floors: Floats  # lambda_k, shape (K,)
+    floor_prices: Floats  # shape (K,), >= 0
+    context_values: Floats = field(repr=False)  # shape (C,); value = sum of these - prices . floors
+    group_revenue: Floats  # shape (G,)
+    group_floors: Floats  # shape (G,)
+    group_prices: Floats  # shape (G,), >= 0
+    revenue_scale: Floats = field(repr=False)  # largest |p mu_cons| of each row, shape (K + G,)
+    conflicting_floors: tuple[int, ...] = ()  # rows (arms, then groups) that cannot be met together
+    basis: Basis | None = field(default=None, repr=False)  # to start a later plan from
+
+    @cached_property
+    def shortfall(self) -> Floats:
+        """(lambda_k - g_k)_+ of each arm, shape (K,), rounding left out."""
+        return _beyond_rounding(self.revenue_floors - self.arm_revenue, self.revenue_scale[: self.n_arms])
+
+    @cached_property
+    def group_shortfall(self) -> Floats:
+        """What each group floor lacks, shape (G,)."""
+        return _beyond_rounding(self.group_floors - self.group_revenue, self.revenue_scale[self.n_arms :])
+
+    @property
+    def total_shortfall(self) -> float:
+        """What all floors lack together."""
+        return float(self.shortfall.sum() + self.group_shortfall.sum())
+
+    @property
+    def n_arms(self) -> int:
+        """K."""
+        return int(self.allocation.shape[0])
+
+    @cached_property
+    def active_floors(self) -> Flags:
+        """Which arms earn exactly their floor, shape (K,)."""
+        slack = np.abs(self.arm_revenue - self.revenue_floors)
+        return np.asarray(slack <= ACTIVITY_TOLERANCE * self.revenue_scale[: self.n_arms])
+
+    @cached_property
+    def active_group_floors(self) -> Flags:
+        """Which groups earn exactly their floor, shape (G,)."""
+        slack = np.abs(self.group_revenue - self.group_floors)
+        return np.asarray(slack <= ACTIVITY_TOLERANCE * self.revenue_scale[self.n_arms :])
+
+    @cached_property
+    def idle_pairs(self) -> Flags:
+        """Which arms are never played in which contexts, shape (K, C)."""
+        return np.asarray(self.allocation <= ACTIVITY_TOLERANCE)
+
+    @cached_property
+    def active_set(self) -> ActiveSet:
+        """I: the active floors and idle pairs together."""
+        floors = np.flatnonzero(np.concatenate([self.active_floors, self.active_group_floors]))
+        pairs = np.argwhere(self.idle_pairs)
+        return ActiveSet(frozenset(floors.tolist()), frozenset((int(k), int(c)) for k, c in pairs))
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether more than kappa - C constraints are active, so that the vertex has several bases."""
+        n_active = self.active_floors.sum() + self.active_group_floors.sum() + self.idle_pairs.sum()
+        return bool(n_active > self.allocation.size - self.allocation.shape[1])
+
+
+def solve_lp(
+    objective_means: ArrayLike,
+    constraint_means: ArrayLike,
+    revenue_floors: ArrayLike,
+    context_probabilities: ArrayLike,
+    *,
+    group_floors: Iterable[GroupFloor] = (),
+    available: ArrayLike | None = None,
+    solver: Literal["simplex", "highs"] = "simplex",
+    on_infeasible: Literal["raise", "least_shortfall"] = "raise",
+    warm_start: Plan | None = None,
+) -> Plan:
+    """The paper's LP(mu_obj, mu_cons): means are per play, shape (K, C), floors per round, shape (K,).
+
+    `available` (K x C, bool) says which arms may be played in which contexts. When no allocation meets the floors,
+    raise InfeasibleError, or return the plan of least total shortfall that then earns the most. `warm_start` is an
+    earlier plan of the same shape, from whose basis the simplex starts.
+
+    >>> solve_lp([[4, 2], [1, 1]], [[4, 2], [1, 1]], [0, 0.25], [0.5, 0.5]).value
+    2.75
+    """
+    objective = _finite("objective_means", objective_means, 2)
+    constraint = _finite("constraint_means", constraint_means, 2)
+    floors = _finite("revenue_floors", revenue_floors, 1)
+    probabilities = _finite("context_probabilities", context_probabilities, 1)
+    n_arms, n_contexts = objective.shape
+    if n_arms == 0 or n_contexts == 0:
+        raise InvalidInputError(f"objective_means must have at least one arm and context, got {objective.shape}.")
+    if constraint.shape != objective.shape:
+        raise InvalidInputError(
+            f"constraint_means must have the shape of objective_means, {objective.shape}, got {constraint.shape}."
+        )
+    if floors.shape != (n_arms,):
+        raise InvalidInputError(f"revenue_floors must have shape ({n_arms},), got {floors.shape}.")
+    if probabilities.shape != (n_contexts,):
+        raise InvalidInputError(f"context_probabilities must have shape ({n_contexts},), got {probabilities.shape}.")
+    if (probabilities < 0).any():
+        raise InvalidInputError(f"context_probabilities must be non-negative, got {probabilities.min()}.")
+    groups = tuple(group_floors)
+    members = np.zeros((len(groups), n_arms), dtype=np.bool_)
+    for row, group in enumerate(groups):
+        for arm in group.arms:
+            if isinstance(arm, str) or not 0 <= arm < n_arms:
+                raise InvalidInputError(
+                    f"arms of group floor {group.name!r} must be indices from 0 to {n_arms - 1}, got {arm!r}."
+                )
+            members[row, arm] = True
+    return _solve(
+        probabilities * objective,
+        probabilities * constraint,
+        floors,
+        members,
+        np.array([group.floor for group in groups], dtype=np.float64),
+        _flags(available, objective.shape),
+        solver,
+        on_infeasible,
+        warm_start,
+        [f"arm {arm}" for arm in range(n_arms)] + [f"group {group.name}" for group in groups],
+    )
+
+
+def plan(
+    instance: Instance,
+    *,
+    solver: Literal["simplex", "highs"] = "simplex",
+    on_infeasible: Literal["raise", "least_shortfall"] = "raise",
+) -> Plan:
+    """The optimal stationary plan of an instance, LP(mu, mu).
+
+    >>> from arcbandit import paper_instance
+    >>> plan(paper_instance("nu")).allocation.tolist()
+    [[1.0, 0.5, 0.5], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5]]
+    """
+    weighted = instance.weighted_means
+    return _solve(
+        weighted,
+        weighted,
+        instance.revenue_floors,
+        instance.group_members,
+        np.array([group.floor for group in instance.group_floors], dtype=np.float64),
+        None,
+        solver,
+        on_infeasible,
+        None,
+        [*instance.arms, *(group.name for group in instance.group_floors)],
+    )
+
+
+def make_program(
+    objective: Floats,
+    revenue: Floats,
+    floors: Floats,
+    members: Flags,
+    available: Flags | None = None,
+) -> Program:
+    """The kernel's view of a problem: one row an arm, then one a group, whose members are given (G x K)."""
+    return assemble_program(objective, revenue, floors, rows_of_arms(members), available)
+
+
+def rows_of_arms(members: Flags) -> list[list[int]]:
+    """The rows of each arm, counted from 1: its own floor, then those of its groups (members is G x K)."""
+    n_groups, n_arms = members.shape
+    return [
+        [arm + 1] + [n_arms + group + 1 for group in range(n_groups) if members[group, arm]] for arm in range(n_arms)
+    ]
+
+
+def assemble_program(
+    objective: Floats,
+    revenue: Floats,
+    floors: Floats,
+    rows: Sequence[Sequence[int]],
+    available: Flags | None = None,
+) -> Program:
+    """A program whose arm k takes part in the rows listed in rows[k], counted from 1, negative for sign -1."""
+    arm_rows = np.zeros((len(rows), max(1, *(len(own) for own in rows))), dtype=np.int64)
+    for arm, own in enumerate(rows):
+        arm_rows[arm, : len(own)] = own
+    return Program(
+        objective=np.ascontiguousarray(objective, dtype=np.float64),
+        revenue=np.ascontiguousarray(revenue, dtype=np.float64),
+        available=np.ones(objective.shape, dtype=np.bool_) if available is None else available,
+        floors=np.ascontiguousarray(floors, dtype=np.float64),
+        arm_rows=arm_rows,
+    )
+
+
+def solve_program(program: Program, *, least_shortfall: bool = False, start: Basis | None = None) -> Solution:
+    """Run the kernel in memory of its own; `start` is copied, not changed."""
+    n_arms, n_contexts = program.objective.shape
+    n_rows = program.floors.shape[0]
+    basis = make_basis(n_contexts, n_rows) if start is None else Basis(*(part.copy() for part in start))
+    workspace = make_workspace(n_arms, n_contexts, n_rows, program.arm_rows.shape[1])
+    allocation = np.zeros((n_arms, n_contexts))
+    # Read-only arrays would be another compiled signature.
+    writable = Program(*(part if part.flags.writeable else part.copy() for part in program))
+    status = PlanStatus(plan_kernel(writable, basis, least_shortfall, workspace, allocation))
+    infeasible = status == PlanStatus.INFEASIBLE
+    return Solution(
+        status=status,
+        allocation=allocation,
+        prices=np.maximum(workspace.by_row[PRICE, :n_rows], 0.0),
+        ray=workspace.by_row[RAY, :n_rows].copy() if infeasible else np.zeros(n_rows),
+        basis=basis,
+    )
+
+
+def _solve(
+    objective: Floats,
+    revenue: Floats,
+    floors: Floats,
+    members: Flags,
+    group_floors: Floats,
+    available: Flags | None,
+    solver: str,
+    on_infeasible: str,
+    warm_start: Plan | None,
+    names: Sequence[str],
+) -> Plan:
+    """Solve the problem in weighted means, and turn what was found into a Plan or an error."""
+    if on_infeasible not in ("raise", "least_shortfall"):
+        raise InvalidInputError(f"on_infeasible must be 'raise' or 'least_shortfall', got {on_infeasible!r}.")
+    program = make_program(objective, revenue, np.concatenate([floors, group_floors]), members, available)
+    if not program.available.any(axis=0).all():
+        context = int(np.flatnonzero(~program.available.any(axis=0))[0])
+        raise InvalidInputError(f"available must leave each context an arm, but context {context} has none.")
+    if solver == "simplex":
+        start = _matching_basis(warm_start, program)
+        solution = solve_program(program, least_shortfall=True, start=start)
+    elif solver == "highs":
+        from arcbandit.highs import solve_with_highs
+
+        solution = Solution(*solve_with_highs(program), basis=make_basis(objective.shape[1], len(names)))
+    else:
+        raise InvalidInputError(f"solver must be 'simplex' or 'highs', got {solver!r}.")
+    if solution.status == PlanStatus.PIVOT_LIMIT:
+        raise PlanningError("The solver could neither find an optimal plan nor prove that there is none.")
+    found = _describe(program, solution, members)
+    if found.status == PlanStatus.INFEASIBLE and on_infeasible == "raise":
+        conflicting = tuple(names[row] for row in found.conflicting_floors)
+        raise InfeasibleError(
+            f"No allocation meets the floors of {', '.join(conflicting)} together; "
+            f"the least total shortfall is {found.total_shortfall:.6g}.",
+            conflicting_floors=conflicting,
+            least_shortfall=found.total_shortfall,
+        )
+    return found
+
+
+def _describe(program: Program, solution: Solution, members: Flags) -> Plan:
+    """The Plan of what a solver found."""
+    n_arms = program.objective.shape[0]
+    arm_revenue = (program.revenue * solution.allocation).sum(axis=1)
+    prices = solution.prices
+    arm_prices = prices[:n_arms] + prices[n_arms:] @ members
+    adjusted = np.where(program.available, program.objective + arm_prices[:, None] * program.revenue, -np.inf)
+    largest = np.where(program.available, np.abs(program.revenue), 0.0).max(axis=1)
+    scale = np.concatenate([largest, np.where(members, largest, 0.0).max(axis=1, initial=0.0)])
+    strength = solution.ray * np.where(scale > 0, scale, 1.0)
+    conflict = np.flatnonzero(strength > FEASIBILITY_TOLERANCE * strength.max(initial=0.0))
+    return Plan(
+        status=solution.status,
+        allocation=solution.allocation,
+        value=float((program.objective * solution.allocation).sum()),
+        arm_revenue=arm_revenue,
+        revenue_floors=program.floors[:n_arms],
+        floor_prices=prices[:n_arms],
+        context_values=adjusted.max(axis=0),
+        group_revenue=members @ arm_revenue,
+        group_floors=program.floors[n_arms:],
+        group_prices=prices[n_arms:],
+        revenue_scale=np.where(scale > 0, scale, 1.0),
+        conflicting_floors=tuple(conflict.tolist()),
+        basis=solution.basis,
+    )
+
+
+def _matching_basis(warm_start: Plan | None, program: Program) -> Basis | None:
+    if warm_start is None or warm_start.basis is None:
+        return None
+    slot_arm = warm_start.basis.slot_arm
+    if warm_start.allocation.shape != program.objective.shape or slot_arm.shape != program.floors.shape:
+        raise InvalidInputError(
+            f"warm_start must be a plan of shape {program.objective.shape} with {program.floors.size} floors, "
+            f"got shape {warm_start.allocation.shape} with {slot_arm.size}."
+        )
+    return warm_start.basis
+
+
+def _beyond_rounding(gap: Floats, scale: Floats) -> Floats:
+    return np.where(gap > ACTIVITY_TOLERANCE * scale, gap, 0.0)
+
+
+def _finite(name: str, values: ArrayLike, dimensions: int) -> Floats:
+    try:
+        array = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} must be numbers in {dimensions} dimension(s): {error}.") from None
+    if array.ndim != dimensions:
+        raise InvalidInputError(f"{name} must have {dimensions} dimension(s), got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        where = tuple(int(index) for index in np.argwhere(~np.isfinite(array))[0])
+        raise InvalidInputError(f"{name} must be finite, got {array[where]} at {where}.")
+    return array
+
+
+def _flags(values: ArrayLike | None, shape: tuple[int, ...]) -> Flags | None:
+    if values is None:
+        return None
+    array = np.array(values, order="C")
+    if array.dtype != np.bool_ or array.shape != shape:
+        raise InvalidInputError(f"available must be booleans of shape {shape}, got {array.dtype} of {array.shape}.")
+    return array

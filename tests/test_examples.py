@@ -1,0 +1,40 @@
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from arcbandit import instance
+
+README = Path(__file__).parents[1] / "README.md"
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+INSTANCE_FILES = re.findall(r"^```toml\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def test_the_readme_has_examples():
+    """Otherwise the tests below would pass by running nothing."""
+    assert EXAMPLES
+    assert INSTANCE_FILES
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_python_examples_of_the_readme_run(example, capsys):
+    """What a new user pastes first works, and prints something."""
+    exec(compile(example, README.name, "exec"), {})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", INSTANCE_FILES)
+def test_instance_files_of_the_readme_load(text, tmp_path):
+    """The file format shown is the file format read."""
+    file = tmp_path / "my-instance.toml"
+    file.write_text(text, encoding="utf-8")
+    assert instance.Instance.load(file).n_arms
+
+
+@pytest.mark.parametrize("module", [instance], ids=lambda module: module.__name__)
+def test_docstring_examples_give_what_they_show(module):
+    """An example in a docstring is an assertion."""
+    failed, attempted = doctest.testmod(module)
+    assert attempted
+    assert failed == 0

@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench lock clean
+.PHONY: help run test lint bench docs lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,12 +26,15 @@ lint: $(READY)  ## Check style, types and import directions
 bench: $(READY)  ## Time the frozen workloads
 	$(BIN)/python -m benchmarks
 
+docs: $(READY)  ## Regenerate the reference page of the command line
+	$(BIN)/python -m docs.generate_cli
+
 lock:  ## Regenerate requirements.lock
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
 	$(PYTHON) -m venv "$$tools"; "$$tools/bin/pip" install --quiet uv; \
 	printf 'hatchling\neditables\n' | "$$tools/bin/uv" pip compile --quiet --universal --upgrade \
 		--python-version 3.11 --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
-		--extra reference --extra test --extra lint \
+		--all-extras \
 		--output-file requirements.lock pyproject.toml -
 
 clean:  ## Remove the environment, caches and build output

@@ -19,40 +19,106 @@ if TYPE_CHECKING:
     from arcbandit.instance import GroupFloor, Instance
     from arcbandit.oracle import Analysis, analyse
     from arcbandit.planning import Plan, PlanStatus, plan, solve_lp
+    from arcbandit.policies.bandit_q import BanditQ
+    from arcbandit.policies.base import Decision, Policy
+    from arcbandit.policies.blp import BLP
+    from arcbandit.policies.doc import DOC
+    from arcbandit.policies.drift_plus_penalty import DriftPlusPenalty
+    from arcbandit.policies.greedy import Greedy
+    from arcbandit.policies.lagrange_cb import LagrangeCB
+    from arcbandit.policies.linear_program import LinearProgramRule
+    from arcbandit.policies.loe2d import LOE2D
+    from arcbandit.policies.olp import OLP
+    from arcbandit.policies.oplp import OPLP
+    from arcbandit.policies.optimistic3 import Optimistic3
+    from arcbandit.policies.registry import policy, restore
+    from arcbandit.policies.sgoc import SGOC
+    from arcbandit.policies.spoc import SPOC
+    from arcbandit.policies.thompson_lp import ThompsonLP
+    from arcbandit.simulation.audit import Audit, audit
+    from arcbandit.simulation.rewards import ObservedRewards
+    from arcbandit.simulation.run import simulate
+    from arcbandit.simulation.trace import Trace
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BLP",
+    "DOC",
+    "LOE2D",
+    "OLP",
+    "OPLP",
+    "SGOC",
+    "SPOC",
     "Analysis",
     "ArcbanditError",
+    "Audit",
+    "BanditQ",
+    "Decision",
+    "DriftPlusPenalty",
     "EnumerationLimitError",
+    "Greedy",
     "GroupFloor",
     "InfeasibleError",
     "Instance",
     "InvalidInputError",
     "InvalidInstanceError",
+    "LagrangeCB",
+    "LinearProgramRule",
     "MissingExtraError",
+    "ObservedRewards",
+    "Optimistic3",
     "Plan",
     "PlanStatus",
     "PlanningError",
+    "Policy",
+    "ThompsonLP",
+    "Trace",
     "UnknownNameError",
     "__version__",
     "analyse",
+    "audit",
     "paper_instance",
     "plan",
+    "policy",
+    "restore",
+    "simulate",
     "solve_lp",
 ]
 
 # Loaded on first use: the compiler alone takes longer to import than a command may take to answer.
 _HOME = {
     "Analysis": "arcbandit.oracle",
+    "Audit": "arcbandit.simulation.audit",
+    "BLP": "arcbandit.policies.blp",
+    "BanditQ": "arcbandit.policies.bandit_q",
+    "DOC": "arcbandit.policies.doc",
+    "Decision": "arcbandit.policies.base",
+    "DriftPlusPenalty": "arcbandit.policies.drift_plus_penalty",
+    "Greedy": "arcbandit.policies.greedy",
     "GroupFloor": "arcbandit.instance",
     "Instance": "arcbandit.instance",
+    "LOE2D": "arcbandit.policies.loe2d",
+    "LagrangeCB": "arcbandit.policies.lagrange_cb",
+    "LinearProgramRule": "arcbandit.policies.linear_program",
+    "OLP": "arcbandit.policies.olp",
+    "OPLP": "arcbandit.policies.oplp",
+    "ObservedRewards": "arcbandit.simulation.rewards",
+    "Optimistic3": "arcbandit.policies.optimistic3",
     "Plan": "arcbandit.planning",
     "PlanStatus": "arcbandit.planning",
+    "Policy": "arcbandit.policies.base",
+    "SGOC": "arcbandit.policies.sgoc",
+    "SPOC": "arcbandit.policies.spoc",
+    "ThompsonLP": "arcbandit.policies.thompson_lp",
+    "Trace": "arcbandit.simulation.trace",
     "analyse": "arcbandit.oracle",
+    "audit": "arcbandit.simulation.audit",
     "paper_instance": "arcbandit.experiments.paper_instances",
     "plan": "arcbandit.planning",
+    "policy": "arcbandit.policies.registry",
+    "restore": "arcbandit.policies.registry",
+    "simulate": "arcbandit.simulation.run",
     "solve_lp": "arcbandit.planning",
 }
 

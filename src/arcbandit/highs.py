@@ -11,6 +11,8 @@ from arcbandit.kernels.program import PlanStatus, Program
 Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-10  # the tightest that HiGHS accepts
+DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4  # values of the option simplex_strategy
+FACE_TOLERANCE = 1e-9  # a reduced cost beyond this is not rounding
 
 
 def solve_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floats]:
@@ -19,17 +21,14 @@ def solve_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floa
     An infeasible problem gets the allocation of least total shortfall that then earns the most.
     """
     model = _Model(program)
-    status, shares, prices = model.maximise(model.objective, shortfall_limit=0.0)
-    if status == PlanStatus.OPTIMAL:
-        return status, shares, prices, np.zeros_like(prices)
+    status, shares, prices = model.maximise(model.objective)
     if status != PlanStatus.INFEASIBLE:
         return status, shares, prices, np.zeros_like(prices)
-    fallen, shares, ray = model.maximise(np.zeros_like(model.objective), shortfall_limit=np.inf)
-    if fallen != PlanStatus.OPTIMAL:
-        return PlanStatus.PIVOT_LIMIT, shares, prices, np.zeros_like(prices)
-    least = model.total_shortfall
-    limit = least + 10 * TOLERANCE * max(1.0, least)
-    fallen, shares, prices = model.maximise(model.objective, shortfall_limit=limit, weigh_shortfall=False)
+    model.let_fall_short()
+    fallen, shares, ray = model.maximise(np.zeros_like(model.objective))
+    if fallen == PlanStatus.OPTIMAL:
+        model.restrict_to_face()
+        fallen, shares, prices = model.maximise(model.objective)
     if fallen != PlanStatus.OPTIMAL:
         return PlanStatus.PIVOT_LIMIT, shares, prices, np.zeros_like(prices)
     return PlanStatus.INFEASIBLE, shares, prices, ray
@@ -38,7 +37,7 @@ def solve_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floa
 class _Model:
     """The problem with its rows and objective scaled to 1, and a shortfall column for each floor.
 
-    Rows: M floors, C contexts, and one that limits the total shortfall.
+    Rows: M floors, then C contexts. A shortfall is counted in its row's scale, and costs what a unit of money does.
     """
 
     def __init__(self, program: Program) -> None:
@@ -53,7 +52,26 @@ class _Model:
         self.row_scale[self.row_scale == 0] = 1.0
         self.objective_scale = float(np.abs(program.objective).max()) or 1.0
         self.objective = program.objective / self.objective_scale
-        self.total_shortfall = 0.0
+        n_pairs = self.n_arms * self.n_contexts
+        ones = np.ones(self.n_contexts)
+        self.column_upper = np.concatenate([np.where(program.available.ravel(), np.inf, 0.0), np.zeros(self.n_rows)])
+        self.row_lower = np.concatenate([program.floors / self.row_scale, ones])
+        self.row_upper = np.concatenate([np.full(self.n_rows, np.inf), ones])
+        self.shortfall_cost = np.zeros(self.n_rows)
+        self.column_dual = np.zeros(n_pairs + self.n_rows)
+        self.row_dual = np.zeros(self.n_rows + self.n_contexts)
+
+    def let_fall_short(self) -> None:
+        """Allow every floor to be missed, at the same price for each unit."""
+        self.column_upper[-self.n_rows :] = np.inf
+        self.shortfall_cost[:] = self.row_scale / self.row_scale.max()
+
+    def restrict_to_face(self) -> None:
+        """Allow only what leaves the last solution's objective as it is, and forget that objective."""
+        self.column_upper[np.abs(self.column_dual) > FACE_TOLERANCE] = 0.0
+        binding = np.abs(self.row_dual) > FACE_TOLERANCE
+        self.row_upper[binding] = self.row_lower[binding]
+        self.shortfall_cost[:] = 0.0
 
     def _columns(self) -> tuple[list[int], list[int], list[float]]:
         starts, indices, values = [0], [], []
@@ -68,31 +86,23 @@ class _Model:
                 values.append(1.0)
                 starts.append(len(indices))
         for row in range(self.n_rows):
-            indices += [row, self.n_rows + self.n_contexts]
-            values += [1.0 / float(self.row_scale[row]), 1.0]
+            indices.append(row)
+            values.append(1.0)
             starts.append(len(indices))
         return starts, indices, values
 
-    def maximise(
-        self, objective: Floats, *, shortfall_limit: float, weigh_shortfall: bool = True
-    ) -> tuple[PlanStatus, Floats, Floats]:
+    def maximise(self, objective: Floats) -> tuple[PlanStatus, Floats, Floats]:
         """Solve for one objective; the prices are those of the objective's own units."""
         highspy = _highspy()
         n_pairs = self.n_arms * self.n_contexts
-        infinity = highspy.kHighsInf
         model = highspy.HighsLp()
         model.num_col_ = n_pairs + self.n_rows
-        model.num_row_ = self.n_rows + self.n_contexts + 1
-        short = np.full(self.n_rows, 1.0 if weigh_shortfall else 0.0)
-        model.col_cost_ = np.concatenate([-objective.ravel(), short])
+        model.num_row_ = self.n_rows + self.n_contexts
+        model.col_cost_ = np.concatenate([-objective.ravel(), self.shortfall_cost])
         model.col_lower_ = np.zeros(model.num_col_)
-        may_fall = infinity if shortfall_limit > 0 else 0.0
-        model.col_upper_ = np.concatenate(
-            [np.where(self.program.available.ravel(), infinity, 0.0), np.full(self.n_rows, may_fall)]
-        )
-        ones = np.ones(self.n_contexts)
-        model.row_lower_ = np.concatenate([self.program.floors / self.row_scale, ones, [0.0]])
-        model.row_upper_ = np.concatenate([np.full(self.n_rows, infinity), ones, [min(shortfall_limit, infinity)]])
+        model.col_upper_ = self.column_upper
+        model.row_lower_ = self.row_lower
+        model.row_upper_ = self.row_upper
         starts, indices, values = self._columns()
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         model.a_matrix_.start_ = np.array(starts)
@@ -103,19 +113,28 @@ class _Model:
         solver.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
         solver.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
         solver.passModel(model)
-        solver.run()
-        outcome = {
+        outcomes = {
             highspy.HighsModelStatus.kOptimal: PlanStatus.OPTIMAL,
             highspy.HighsModelStatus.kInfeasible: PlanStatus.INFEASIBLE,
-        }.get(solver.getModelStatus(), PlanStatus.PIVOT_LIMIT)
+        }
+        outcome = PlanStatus.PIVOT_LIMIT
+        # Its dual simplex gives up on one infeasible problem in a thousand; its primal simplex does not.
+        for strategy in (DUAL_SIMPLEX, PRIMAL_SIMPLEX):
+            solver.setOptionValue("simplex_strategy", strategy)
+            solver.clearSolver()
+            solver.run()
+            outcome = outcomes.get(solver.getModelStatus(), PlanStatus.PIVOT_LIMIT)
+            if outcome != PlanStatus.PIVOT_LIMIT:
+                break
         if outcome != PlanStatus.OPTIMAL:
             return outcome, np.zeros_like(objective), np.zeros(self.n_rows)
         found = solver.getSolution()
         solution = np.array(found.col_value)
-        self.total_shortfall = float(solution[n_pairs:].sum())
+        self.column_dual = np.array(found.col_dual)
+        self.row_dual = np.array(found.row_dual)
         shares = np.maximum(solution[:n_pairs].reshape(objective.shape), 0.0)
         units = self.objective_scale if objective.any() else 1.0
-        prices = np.abs(np.array(found.row_dual)[: self.n_rows]) * units / self.row_scale
+        prices = np.abs(self.row_dual[: self.n_rows]) * units / self.row_scale
         return outcome, shares / shares.sum(axis=0), prices
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from arcbandit.errors import EnumerationLimitError, InfeasibleError, InvalidInputError, PlanningError
 from arcbandit.instance import Instance
-from arcbandit.kernels.program import PlanStatus
+from arcbandit.kernels.program import Basis, PlanStatus, make_basis
 from arcbandit.planning import (
     ActiveSet,
     Plan,
@@ -242,7 +242,10 @@ class _SlackProblem:
         self.available = np.zeros((self.n_arms + 2, self.n_contexts + 1), dtype=np.bool_)
         self.available[:-2, :-1] = ~idle
         self.available[-2:, -1] = True
-        self.span = float(np.abs(self.weighted).sum() + self.floors.max() + 1.0)
+        # No floor can be missed, or exceeded, by more than this; a tight span keeps the slack's column in scale.
+        by_arm = np.abs(self.weighted).sum(axis=1)
+        reach = max(by_arm.max(), (instance.group_members @ by_arm).max(initial=0.0))
+        self.span = float(reach + np.abs(self.floors).max()) or 1.0
 
     @classmethod
     def above(cls, instance: Instance) -> "_SlackProblem":
@@ -269,11 +272,18 @@ class _SlackProblem:
         objective[-2, -1] = slack_weight * (high - low)
         revenue[-2, -1] = self.favour * (high - low)
         program = assemble_program(objective, revenue, self.floors - self.favour * low, self.rows, self.available)
-        found = solve_program(program)
+        found = solve_program(program, start=self._start())
         if found.status != PlanStatus.OPTIMAL:
             raise PlanningError("The solver gave up on one of the oracle's problems.")
         allocation = found.allocation[:-2, :-1]
         return _Point(float((self.weighted * allocation).sum()), self._slack_of(allocation, slack))
+
+    def _start(self) -> Basis:
+        """Every context to its best arm and the slack where all floors hold, if its bounds allow: a feasible basis."""
+        start = make_basis(self.n_contexts + 1, len(self.floors))
+        start.key[:-1] = np.where(self.available[:-2, :-1], self.weighted, -np.inf).argmax(axis=0)
+        start.key[-1] = self.n_arms if self.favour > 0 else self.n_arms + 1
+        return start
 
     def _slack_of(self, allocation: Floats, slack: tuple[float, float]) -> float:
         """The extreme s for which an allocation is in the set, within the bounds: more digits than its share has."""

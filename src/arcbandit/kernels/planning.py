@@ -4,7 +4,6 @@ from arcbandit.kernels.compile import entry_kernel, kernel
 from arcbandit.kernels.pricing import measure_scales, pair_excess, spread_over_arms
 from arcbandit.kernels.program import (
     ARM_DUAL_ROW,
-    ARM_PRICE,
     FEASIBILITY_TOLERANCE,
     KEY_DIRECTION,
     KEY_SHARE,
@@ -20,7 +19,7 @@ from arcbandit.kernels.program import (
 )
 from arcbandit.kernels.simplex import simplex
 
-ATTEMPTS = 5
+ATTEMPTS = 6
 MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
 
 
@@ -89,16 +88,21 @@ def proves_infeasible(program, workspace):
 def restrict_to_face(program, basis, workspace):
     """Close every column that the first objective, whose prices are in place, prices below its best."""
     n_arms, n_contexts = program.objective.shape
-    arm_price = workspace.by_arm[ARM_PRICE]
     for arm in range(n_arms):
         for context in range(n_contexts):
             workspace.face[arm, context] = (
-                program.available[arm, context] and pair_excess(program, basis, 0.0, arm_price, arm, context) >= 0.0
+                program.available[arm, context] and pair_excess(program, basis, 0.0, arm, context, workspace) >= 0.0
             )
+    # A surplus may be as large as its row's coefficients, so a price that is small beside the shortfall's price of 1
+    # may still be worth more than the other rows together; what counts is the price times the scale.
+    largest = 0.0
+    for row in range(basis.slot_arm.shape[0]):
+        largest = max(largest, workspace.by_row[PRICE, row] * workspace.by_row[ROW_SCALE, row])
     for row in range(basis.slot_arm.shape[0]):
         price = workspace.by_row[PRICE, row]
-        workspace.order[SURPLUS_OPEN, row] = 1 if price <= FEASIBILITY_TOLERANCE else 0
-        workspace.order[SHORTFALL_OPEN, row] = 1 if price >= 1.0 - FEASIBILITY_TOLERANCE else 0
+        limit = FEASIBILITY_TOLERANCE * min(1.0, largest / workspace.by_row[ROW_SCALE, row])
+        workspace.order[SURPLUS_OPEN, row] = 1 if price <= limit else 0
+        workspace.order[SHORTFALL_OPEN, row] = 1 if price >= 1.0 - limit else 0
 
 
 @kernel
@@ -123,6 +127,18 @@ def open_rows(workspace, shortfall):
     for row in range(workspace.order.shape[1]):
         workspace.order[SURPLUS_OPEN, row] = 1
         workspace.order[SHORTFALL_OPEN, row] = shortfall
+
+
+@kernel
+def falls_short_nowhere(basis, workspace):
+    """Whether every shortfall in the basis is zero; then each is exchanged for its row's surplus, which is zero too."""
+    for slot in range(basis.slot_arm.shape[0]):
+        if basis.slot_context[slot] == SHORTFALL and workspace.by_row[SLOT_VALUE, slot] > FEASIBILITY_TOLERANCE:
+            return False
+    for slot in range(basis.slot_arm.shape[0]):
+        if basis.slot_context[slot] == SHORTFALL:
+            basis.slot_context[slot] = SURPLUS
+    return True
 
 
 @kernel
@@ -160,34 +176,50 @@ def plan(program, basis, least_shortfall, workspace, allocation):
     measure_scales(program, workspace)
     warm = is_usable(program, basis)
     stage = MEET_FLOORS
+    proven = False
+    failures = 0
     open_rows(workspace, 0)
     allowed = program.available
     for _ in range(ATTEMPTS):
         if not warm and not crash_basis(program, basis):
             return PlanStatus.INFEASIBLE
         if stage == FALL_SHORT_LEAST:
+            open_rows(workspace, 1)
             start_short(program, basis)
         weight = 0.0 if stage == FALL_SHORT_LEAST else 1.0
         status = simplex(program, basis, allowed, weight, 1.0 - weight, workspace)
-        warm = False
         if stage == MEET_FLOORS:
             if status == PlanStatus.OPTIMAL:
                 write_allocation(basis, workspace, allocation)
                 return status
-            if status == PlanStatus.INFEASIBLE and proves_infeasible(program, workspace):
-                if not least_shortfall:
-                    return status
+            proven = status == PlanStatus.INFEASIBLE and proves_infeasible(program, workspace)
+            if proven and not least_shortfall:
+                return status
+            # A start that led nowhere is given up for a cold one, and that for the slower way over the shortfalls,
+            # whose every basis is feasible.
+            failures += 1 if warm else 2
+            if proven or failures > 1:
                 stage = FALL_SHORT_LEAST
-                open_rows(workspace, 1)
+            warm = False
         elif status != PlanStatus.OPTIMAL:
             return PlanStatus.PIVOT_LIMIT
         elif stage == FALL_SHORT_LEAST:
-            # The plans that fall short least are those that use no column its prices exclude; the revenue decides
-            # among them.
-            restrict_to_face(program, basis, workspace)
-            allowed = workspace.face
-            stage = EARN_MOST
             warm = True
+            if not proven and falls_short_nowhere(basis, workspace):
+                open_rows(workspace, 0)
+                stage = MEET_FLOORS
+            else:
+                if not proven:
+                    for row in range(basis.slot_arm.shape[0]):
+                        workspace.by_row[RAY, row] = max(workspace.by_row[PRICE, row], 0.0)
+                    proven = True
+                    if not least_shortfall:
+                        return PlanStatus.INFEASIBLE
+                # The plans that fall short least are those that use no column its prices exclude; the revenue
+                # decides among them.
+                restrict_to_face(program, basis, workspace)
+                allowed = workspace.face
+                stage = EARN_MOST
         else:
             write_allocation(basis, workspace, allocation)
             return PlanStatus.INFEASIBLE

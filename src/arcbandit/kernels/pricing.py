@@ -4,6 +4,7 @@ from arcbandit.kernels.compile import kernel
 from arcbandit.kernels.factors import factorise, solve_columns, solve_rows
 from arcbandit.kernels.program import (
     ARM_PRICE,
+    ARM_PRICE_SIZE,
     BEST_VALUE,
     CONTEXT_BLOCK,
     DUAL_ROW,
@@ -100,6 +101,14 @@ def evaluate_prices(program, basis, weight, shortfall_price, workspace):
             wanted[slot] = weight * (program.objective[basis.key[context], context] - program.objective[arm, context])
     solve_rows(workspace, wanted, workspace.by_row[PRICE])
     spread_over_arms(program, workspace.by_row[PRICE], workspace.by_arm[ARM_PRICE])
+    # The prices of an arm's rows may cancel; how far their sum can be trusted shows in their sizes.
+    for arm in range(program.arm_rows.shape[0]):
+        size = 0.0
+        for place in range(program.arm_rows.shape[1]):
+            signed = program.arm_rows[arm, place]
+            if signed != 0:
+                size += abs(workspace.by_row[PRICE, abs(signed) - 1])
+        workspace.by_arm[ARM_PRICE_SIZE, arm] = size
 
 
 @kernel
@@ -113,15 +122,19 @@ def evaluate(program, basis, weight, shortfall_price, workspace):
 
 
 @kernel
-def pair_excess(program, basis, weight, arm_price, arm, context):
+def pair_excess(program, basis, weight, arm, context, workspace):
     """Reduced cost of a pair if it is beyond rounding, else 0: what a unit of it adds to the objective."""
     key = basis.key[context]
+    arm_price = workspace.by_arm[ARM_PRICE]
+    price_size = workspace.by_arm[ARM_PRICE_SIZE]
     objective = weight * program.objective[arm, context]
-    revenue = arm_price[arm] * program.revenue[arm, context]
     key_objective = weight * program.objective[key, context]
-    key_revenue = arm_price[key] * program.revenue[key, context]
-    excess = (objective + revenue) - (key_objective + key_revenue)
-    magnitude = abs(objective) + abs(revenue) + abs(key_objective) + abs(key_revenue)
+    revenue = program.revenue[arm, context]
+    key_revenue = program.revenue[key, context]
+    excess = (objective + arm_price[arm] * revenue) - (key_objective + arm_price[key] * key_revenue)
+    magnitude = (abs(objective) + price_size[arm] * abs(revenue)) + (
+        abs(key_objective) + price_size[key] * abs(key_revenue)
+    )
     return excess if abs(excess) > PRICING_TOLERANCE * magnitude else 0.0
 
 
@@ -147,7 +160,7 @@ def price_block(program, basis, allowed, weight, first, last, workspace):
     where = -1
     for context in range(first, last):
         if best_arm[context] != basis.key[context]:
-            excess = pair_excess(program, basis, weight, arm_price, best_arm[context], context)
+            excess = pair_excess(program, basis, weight, best_arm[context], context, workspace)
             if excess > best:
                 best = excess
                 arm = best_arm[context]
@@ -187,7 +200,7 @@ def first_improving(program, basis, allowed, weight, workspace):
     for arm in range(n_arms):
         for context in range(n_contexts):
             if allowed[arm, context] and basis.key[context] != arm:
-                excess = pair_excess(program, basis, weight, workspace.by_arm[ARM_PRICE], arm, context)
+                excess = pair_excess(program, basis, weight, arm, context, workspace)
                 if excess > 0.0:
                     return excess, arm, context
     return 0.0, -1, 0

@@ -29,7 +29,7 @@ CONTEXT_BLOCK = 64  # contexts priced together: the columns of one block stay in
 # Rows of Workspace.by_row, one number for each coupling row (or slot); ROW_SCALE has the objective's scale at its end.
 ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE, PIVOT_VALUE = range(8)
 # Rows of Workspace.by_arm.
-ARM_PRICE, ARM_DUAL_ROW = range(2)
+ARM_PRICE, ARM_DUAL_ROW, ARM_PRICE_SIZE = range(3)
 # Rows of Workspace.by_context.
 KEY_SHARE, KEY_DIRECTION, KEY_DUAL_ROW, BEST_VALUE = range(4)
 # Rows of Workspace.order: how the working matrix is eliminated.
@@ -77,7 +77,7 @@ class Workspace(NamedTuple):
     """
 
     by_row: np.ndarray  # float64, shape (8, M + 1)
-    by_arm: np.ndarray  # float64, shape (2, K)
+    by_arm: np.ndarray  # float64, shape (3, K)
     by_context: np.ndarray  # float64, shape (4, C)
     best_arm: np.ndarray  # int64, shape (C,)
     face: np.ndarray  # bool, pairs that a second objective may use, shape (K, C)
@@ -102,7 +102,7 @@ def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int 
     entries = max(1, 2 * rows_per_arm * n_rows)
     return Workspace(
         by_row=np.ones((8, n_rows + 1)),
-        by_arm=np.zeros((2, n_arms)),
+        by_arm=np.zeros((3, n_arms)),
         by_context=np.zeros((4, n_contexts)),
         best_arm=np.zeros(n_contexts, dtype=np.int64),
         face=np.ones((n_arms, n_contexts), dtype=np.bool_),

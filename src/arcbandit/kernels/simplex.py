@@ -157,26 +157,19 @@ def step_of(basis, place, entering_context, workspace):
 
 
 @kernel
-def most_negative(basis, bland, n_arms, workspace):
-    """Position of the basic column furthest below zero (by Bland: of least index below zero), or -1."""
+def most_negative(basis, workspace):
+    """Position of the basic column furthest below zero, or -1."""
     n_rows = basis.slot_arm.shape[0]
-    n_contexts = basis.key.shape[0]
     worst = -FEASIBILITY_TOLERANCE
     position = -1
-    least_index = 0
-    for place in range(n_rows + n_contexts):
-        value = (
-            workspace.by_row[SLOT_VALUE, place] if place < n_rows else workspace.by_context[KEY_SHARE, place - n_rows]
-        )
-        if value < -FEASIBILITY_TOLERANCE:
-            if bland:
-                index = column_index(basis, place, n_contexts, n_arms * n_contexts)
-                if position < 0 or index < least_index:
-                    position = place
-                    least_index = index
-            elif value < worst:
-                worst = value
-                position = place
+    for slot in range(n_rows):
+        if workspace.by_row[SLOT_VALUE, slot] < worst:
+            worst = workspace.by_row[SLOT_VALUE, slot]
+            position = slot
+    for context in range(basis.key.shape[0]):
+        if workspace.by_context[KEY_SHARE, context] < worst:
+            worst = workspace.by_context[KEY_SHARE, context]
+            position = n_rows + context
     return position
 
 
@@ -205,7 +198,7 @@ def prepare_dual_row(program, basis, leaving, workspace):
 
 
 @kernel
-def preferred(ratio, entry, index, best_ratio, best_entry, best_index, bland):
+def preferred(ratio, entry, index, best_ratio, best_entry, best_index):
     """Whether a candidate of the dual ratio test beats the best so far: smaller ratio, then larger pivot."""
     if best_index < 0:
         return True
@@ -214,14 +207,12 @@ def preferred(ratio, entry, index, best_ratio, best_entry, best_index, bland):
         return True
     if ratio > best_ratio + nearness:
         return False
-    if bland:
-        return index < best_index
     return entry < best_entry or (entry == best_entry and index < best_index)
 
 
 @kernel
-def dual_entering(program, basis, bland, workspace):
-    """The nonbasic column that can lift the leaving one at least cost: (arm or row, context or kind), arm -1 if none can."""
+def dual_entering(program, basis, workspace):
+    """The nonbasic column that lifts the leaving one at least cost: (arm or row, context or kind), arm -1 if none."""
     n_arms, n_contexts = program.objective.shape
     n_rows = basis.slot_arm.shape[0]
     best_ratio = 0.0
@@ -246,7 +237,7 @@ def dual_entering(program, basis, bland, workspace):
                     # A reduced cost above zero is shifted to zero: the primal simplex puts it right afterwards.
                     ratio = min(cost, 0.0) / entry
                     index = arm * n_contexts + context
-                    if preferred(ratio, entry, index, best_ratio, best_entry, best_index, bland):
+                    if preferred(ratio, entry, index, best_ratio, best_entry, best_index):
                         best_ratio = ratio
                         best_entry = entry
                         best_index = index
@@ -255,7 +246,7 @@ def dual_entering(program, basis, bland, workspace):
         if entry < -PIVOT_TOLERANCE:
             ratio = min(-workspace.by_row[ROW_SCALE, row] * workspace.by_row[PRICE, row], 0.0) / entry
             index = n_arms * n_contexts + row
-            if preferred(ratio, entry, index, best_ratio, best_entry, best_index, bland):
+            if preferred(ratio, entry, index, best_ratio, best_entry, best_index):
                 best_ratio = ratio
                 best_entry = entry
                 best_index = index
@@ -302,25 +293,27 @@ def simplex(program, basis, allowed, weight, shortfall_price, workspace):
     """
     n_rows = basis.slot_arm.shape[0]
     n_contexts = basis.key.shape[0]
-    n_arms = program.objective.shape[0]
     block = 0
     stalled = 0
     dual_steps = 0
     for _ in range(1000 + 50 * (n_rows + n_contexts)):
         if not evaluate(program, basis, weight, shortfall_price, workspace):
             return PlanStatus.PIVOT_LIMIT
-        # Dual steps may shift costs and so have no measure of progress of their own; they get a share of the pivots.
-        bland = stalled > STALLED_PIVOTS + n_rows or dual_steps > STALLED_PIVOTS + 3 * (n_rows + n_contexts)
-        leaving = most_negative(basis, bland, n_arms, workspace)
+        leaving = most_negative(basis, workspace)
         if leaving >= 0:
+            # Dual steps shift costs and so have no measure of progress; those that go on for too long are given up
+            # for a start from which primal steps lead on.
             dual_steps += 1
+            if dual_steps > STALLED_PIVOTS + 3 * (n_rows + n_contexts):
+                return PlanStatus.PIVOT_LIMIT
             prepare_dual_row(program, basis, leaving, workspace)
-            arm, context = dual_entering(program, basis, bland, workspace)
+            arm, context = dual_entering(program, basis, workspace)
             if arm < 0:
                 for row in range(n_rows):
                     workspace.by_row[RAY, row] = max(-workspace.by_row[DUAL_ROW, row], 0.0)
                 return PlanStatus.INFEASIBLE
         else:
+            bland = stalled > STALLED_PIVOTS + n_rows
             excess, arm, context, block = improving_column(
                 program, basis, allowed, weight, shortfall_price, block, bland, workspace
             )

@@ -1,0 +1,117 @@
+"""What a user waits for before the first answer, each time in a new process."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from arcbandit.kernels.compile import CACHE_VARIABLE
+from benchmarks.measure import Outcome, Requirement, Workload
+
+OPTIMAL_REVENUE = 5.25  # f* of instance nu
+
+IMPORT = """
+import time
+start = time.perf_counter()
+import arcbandit
+print(time.perf_counter() - start)
+"""
+
+IMPORT_ALL = """
+import time
+start = time.perf_counter()
+import arcbandit
+for name in arcbandit.__all__:
+    getattr(arcbandit, name)
+print(time.perf_counter() - start)
+"""
+
+FIRST_PLAN = """
+import json, time
+start = time.perf_counter()
+from arcbandit import paper_instance, plan
+value = plan(paper_instance("nu")).value
+print(json.dumps([time.perf_counter() - start, value]))
+"""
+
+
+def in_new_process(script: str, cache: str | None = None) -> str:
+    """What `script` prints, run by this interpreter with a cache folder of its own if one is given."""
+    environment = dict(os.environ) if cache is None else {**os.environ, CACHE_VARIABLE: cache}
+    finished = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    return finished.stdout
+
+
+@contextmanager
+def empty_cache() -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="arcbandit-benchmark-") as folder:
+        yield folder
+
+
+def import_package(turns: int) -> Outcome:
+    in_new_process(IMPORT)  # so that the files are in the system's cache
+    return Outcome(ours=[float(in_new_process(IMPORT)) for _ in range(turns)])
+
+
+def import_every_name(turns: int) -> Outcome:
+    in_new_process(IMPORT_ALL)
+    return Outcome(ours=[float(in_new_process(IMPORT_ALL)) for _ in range(turns)])
+
+
+def first_plans(answers: list[list[float]]) -> Outcome:
+    """The outcome of what FIRST_PLAN printed, turn by turn."""
+    worst = max(abs(value - OPTIMAL_REVENUE) for _, value in answers) / OPTIMAL_REVENUE
+    return Outcome(ours=[elapsed for elapsed, _ in answers], objective_error=worst)
+
+
+def first_plan_cold_cache(turns: int) -> Outcome:
+    answers = []
+    for _ in range(turns):
+        with empty_cache() as folder:
+            answers.append(json.loads(in_new_process(FIRST_PLAN, folder)))
+    return first_plans(answers)
+
+
+def first_plan_warm_cache(turns: int) -> Outcome:
+    with empty_cache() as folder:
+        in_new_process(FIRST_PLAN, folder)
+        return first_plans([json.loads(in_new_process(FIRST_PLAN, folder)) for _ in range(turns)])
+
+
+WORKLOADS = (
+    Workload(
+        name="import",
+        summary="import arcbandit",
+        run=import_package,
+        turns=11,
+        quick_turns=3,
+        requirement=Requirement(seconds=0.5),
+    ),
+    Workload(
+        name="import-every-name",
+        summary="import arcbandit and every public name, the compiler with them",
+        run=import_every_name,
+        turns=7,
+        quick_turns=3,
+    ),
+    Workload(
+        name="first-plan-cold-cache",
+        summary="import arcbandit and plan nu, with nothing compiled before",
+        run=first_plan_cold_cache,
+        turns=3,
+        quick_turns=1,
+        requirement=Requirement(seconds=15),
+    ),
+    Workload(
+        name="first-plan-warm-cache",
+        summary="the same, with the compiled kernels on disk",
+        run=first_plan_warm_cache,
+        turns=7,
+        quick_turns=3,
+    ),
+)

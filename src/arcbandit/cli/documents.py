@@ -1,0 +1,198 @@
+"""What the verbs answer, as plain data with the names of the Python fields."""
+
+import contextlib
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+from arcbandit.errors import EnumerationLimitError, PlanningError
+from arcbandit.experiments.paper_instances import PAPER_INSTANCES
+from arcbandit.instance import Instance
+from arcbandit.oracle import VALUE_TOLERANCE, Analysis, Candidate, Regime, analyse
+from arcbandit.planning import ActiveSet, Plan, PlanStatus, plan
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `arcbandit plan` found; an infeasible instance is analysed without being asked, for its margin."""
+
+    name: str
+    instance: Instance
+    plan: Plan
+    analysis: Analysis | None
+    analysed: bool  # whether the constants were asked for
+
+    @classmethod
+    def of(cls, name: str, instance: Instance, *, solver: Literal["simplex", "highs"], analysed: bool) -> Self:
+        """Plan an instance and, if asked for or infeasible, analyse it around that plan."""
+        found = plan(instance, solver=solver, on_infeasible="least_shortfall")
+        analysis = None
+        if analysed or found.status == PlanStatus.INFEASIBLE:
+            # A margin that was not asked for must not cost the plan that was.
+            with contextlib.nullcontext() if analysed else contextlib.suppress(PlanningError):
+                analysis = analyse(instance)
+            if analysis is not None:
+                if analysis.plan.status != found.status:
+                    raise PlanningError("The floors are so nearly feasible that the two solvers disagree about them.")
+                # Where several plans are optimal, the constants are to be about the one that is shown.
+                analysis = replace(analysis, plan=found)
+        return cls(name, instance, found, analysis, analysed)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the plan meets every floor."""
+        return self.plan.status == PlanStatus.OPTIMAL
+
+    @cached_property
+    def revenue_without_floors(self) -> float:
+        """What the best arm of each context would earn."""
+        return float(self.instance.weighted_means.max(axis=0).sum())
+
+    @property
+    def price_of_guarantees(self) -> float | None:
+        """Revenue per round that the floors cost; None if they cannot be met."""
+        return max(self.revenue_without_floors - self.plan.value, 0.0) if self.feasible else None
+
+    @property
+    def regime(self) -> Regime:
+        """What the floors do to the revenue."""
+        if not self.feasible:
+            return Regime.INFEASIBLE
+        cost = self.revenue_without_floors - self.plan.value
+        return Regime.FREE if cost <= VALUE_TOLERANCE * max(1.0, abs(self.revenue_without_floors)) else Regime.COSTLY
+
+    @property
+    def floor_names(self) -> tuple[str, ...]:
+        """Names of the rows: arms, then group floors."""
+        return (*self.instance.arms, *(group.name for group in self.instance.group_floors))
+
+    @property
+    def conflicting_floors(self) -> tuple[str, ...]:
+        """Names of floors that cannot be met together."""
+        return tuple(self.floor_names[row] for row in self.plan.conflicting_floors)
+
+    def nearest_candidate(self) -> tuple[Candidate | None, str | None]:
+        """The candidate that attains rho*, or None and a few words that say why there is none."""
+        assert self.analysis is not None
+        if not self.feasible:
+            return None, "it is measured from an optimal plan, but no plan meets every floor"
+        try:
+            nearest = self.analysis.nearest_candidate
+        except EnumerationLimitError as error:
+            count = readable_count(error.count)
+            return None, f"it needs each of {count} candidate sets, more than the limit of {error.limit:,}"
+        return nearest, "there is no other candidate set" if nearest is None else None
+
+
+def plan_document(answer: Answer) -> dict[str, Any]:
+    """Everything `arcbandit plan` prints; rows are arms, columns contexts, floors are named."""
+    instance, found = answer.instance, answer.plan
+    document = {
+        "instance": answer.name,
+        "arms": instance.arms,
+        "contexts": instance.contexts,
+        "context_probabilities": instance.context_probabilities,
+        "status": found.status.name.lower(),
+        "regime": answer.regime.value,
+        "value": found.value,
+        "revenue_without_floors": answer.revenue_without_floors,
+        "price_of_guarantees": answer.price_of_guarantees,
+        "allocation": found.allocation,
+        "idle_pairs": found.idle_pairs,
+        "context_values": found.context_values,
+        "arm_revenue": found.arm_revenue,
+        "revenue_floors": found.revenue_floors,
+        "floor_prices": found.floor_prices,
+        "active_floors": found.active_floors,
+        "shortfall": found.shortfall,
+        "groups": [{"name": group.name, "arms": group.arms} for group in instance.group_floors],
+        "group_revenue": found.group_revenue,
+        "group_floors": found.group_floors,
+        "group_prices": found.group_prices,
+        "active_group_floors": found.active_group_floors,
+        "group_shortfall": found.group_shortfall,
+        "total_shortfall": found.total_shortfall,
+        "conflicting_floors": answer.conflicting_floors,
+        "feasibility_margin": None if answer.analysis is None else answer.analysis.feasibility_margin,
+    }
+    if answer.analysed and answer.analysis is not None:
+        document |= _constants(answer, answer.analysis)
+    plain: dict[str, Any] = _plain(document)
+    return plain
+
+
+def _constants(answer: Answer, analysis: Analysis) -> dict[str, Any]:
+    nearest, reason = answer.nearest_candidate()
+    return {
+        "performance_sensitivity": analysis.performance_sensitivity,
+        "largest_floors": analysis.largest_floors,
+        "active_set": None if analysis.active_set is None else _named(answer, analysis.active_set),
+        "degenerate": analysis.degenerate,
+        "suboptimality_gap": None if nearest is None else nearest.suboptimality_gap,
+        "suboptimality_gap_reason": reason,
+        "nearest_candidate": None
+        if nearest is None
+        else nearest._asdict() | {"active_set": _named(answer, nearest.active_set)},
+        "candidate_count": analysis.candidate_count,
+        "candidate_limit": analysis.candidate_limit,
+    }
+
+
+def _named(answer: Answer, active_set: ActiveSet) -> dict[str, Any]:
+    floors, pairs = named_members(answer, active_set)
+    return {"floors": floors, "pairs": pairs}
+
+
+def named_members(answer: Answer, active_set: ActiveSet) -> tuple[list[str], list[tuple[str, str]]]:
+    """The floors and the (arm, context) pairs of a set by name, in the instance's order."""
+    instance = answer.instance
+    floors = [answer.floor_names[row] for row in sorted(active_set.floors)]
+    return floors, [(instance.arms[arm], instance.contexts[context]) for arm, context in sorted(active_set.pairs)]
+
+
+def instances_document() -> dict[str, Any]:
+    """Everything `arcbandit instances` prints."""
+    entries = []
+    for entry in PAPER_INSTANCES.values():
+        built = entry.build()
+        entries.append(
+            {
+                "name": entry.name,
+                "parameter": entry.parameter,
+                "n_arms": built.n_arms,
+                "n_contexts": built.n_contexts,
+                "summary": entry.summary,
+                "where": entry.where,
+            }
+        )
+    return {"instances": entries}
+
+
+def readable_count(count: int) -> str:
+    """A count with all its digits, or the power of ten of one that has too many to read."""
+    return f"{count:,}" if count < 10**12 else f"about 10^{math.log10(count):.0f}"
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """Print a document in ASCII, which every terminal and every pipe can carry."""
+    # One line a field: an indented matrix would have a line for each number.
+    fields = (f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items())
+    print("{\n" + ",\n".join(fields) + "\n}")
+
+
+def _plain(value: Any) -> Any:
+    """Lists, strings and numbers only; what JSON has no number for is None."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and value > 10**308:  # most readers of JSON would make it infinite
+        return None
+    return value

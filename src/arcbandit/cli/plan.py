@@ -1,0 +1,88 @@
+"""`arcbandit plan`: the best plan of an instance, and on request what makes the instance hard."""
+
+import contextlib
+import os
+import sys
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from arcbandit.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from arcbandit.cli.documents import Answer
+    from arcbandit.instance import Instance
+
+
+def plan(
+    instance: Annotated[
+        str, Parameter(help="A .toml or .json file, or a name that `arcbandit instances` lists, such as nu-plus:0.1.")
+    ],
+    /,
+    *,
+    analyse: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Add what makes the instance hard: the constants of the paper's bounds.",
+        ),
+    ] = False,
+    json: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Print one JSON document instead of tables.")
+    ] = False,
+    solver: Annotated[
+        Literal["simplex", "highs"], Parameter(help="What finds the plan; highs needs the extra `reference`.")
+    ] = "simplex",
+) -> None:
+    """Print the allocation that earns the most while every floor is met, and what each floor costs.
+
+    Floors that cannot be met together are an answer too: which ones, and the plan of least shortfall.
+    """
+    from arcbandit.cli.documents import plan_document, print_json
+
+    answer = _solve(instance, solver, analyse=analyse)
+    if json:
+        print_json(plan_document(answer))
+        return
+    from arcbandit.cli.layout import print_answer
+
+    print_answer(answer)
+
+
+def _solve(name: str, solver: Literal["simplex", "highs"], *, analyse: bool) -> "Answer":
+    from arcbandit.cli.documents import Answer, readable_count
+
+    instance = _find(name)
+    with _busy("planning"):
+        answer = Answer.of(name, instance, solver=solver, analysed=analyse)
+    analysis = answer.analysis
+    if analysis is not None and analyse:
+        with _busy(f"measuring {readable_count(analysis.candidate_count)} candidate sets"):
+            answer.nearest_candidate()  # the analysis keeps it
+    return answer
+
+
+def _find(name: str) -> "Instance":
+    """The instance in a file or, if there is no such file, of the paper."""
+    from arcbandit.experiments.paper_instances import PAPER_INSTANCES, paper_instance
+    from arcbandit.instance import Instance
+
+    if os.path.isfile(name):
+        return Instance.load(name)
+    try:
+        return paper_instance(name)
+    except UnknownNameError as error:
+        raise UnknownNameError(
+            f"{name!r} is neither a file nor an instance of the paper, which are {', '.join(PAPER_INSTANCES)}."
+        ) from error
+
+
+def _busy(what: str) -> AbstractContextManager[Any]:
+    """A spinner for a person who waits, and nothing for a log."""
+    if not sys.stderr.isatty():
+        return contextlib.nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(what)

@@ -1,0 +1,94 @@
+"""Confidence bounds of the mean rewards, and how observations enter the statistics."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from arcbandit.kernels.compile import kernel
+
+# Rows of Statistics.by_pair.
+PULLS, MEAN, INVERSE_ROOT = range(3)
+
+
+class Statistics(NamedTuple):
+    """What was seen so far."""
+
+    by_pair: np.ndarray  # float64, shape (3, K, C): pulls n, mean reward, n^(-1/2) (0 for a pair never played)
+    context_counts: np.ndarray  # float64, shape (C,)
+
+
+def make_statistics(n_arms: int, n_contexts: int) -> Statistics:
+    """Nothing seen yet."""
+    return Statistics(np.zeros((3, n_arms, n_contexts)), np.zeros(n_contexts))
+
+
+@kernel
+def record_reward(statistics, arm, context, reward):
+    """Take one reward into the mean of its pair."""
+    pulls = statistics.by_pair[PULLS, arm, context] + 1.0
+    mean = statistics.by_pair[MEAN, arm, context]
+    statistics.by_pair[PULLS, arm, context] = pulls
+    statistics.by_pair[MEAN, arm, context] = mean + (reward - mean) / pulls
+    statistics.by_pair[INVERSE_ROOT, arm, context] = 1.0 / math.sqrt(pulls)
+
+
+@kernel
+def radius_factor(n_pairs, round_number, noise_scale):
+    """epsilon_{k,c}(t) of Eq. (2) with delta = 1/t, times the square root of n_{k,c}(t - 1)."""
+    return noise_scale * math.sqrt(2.0 * math.log(2.0 * n_pairs * round_number))
+
+
+@kernel
+def bounds_for_unplayed(statistics, available, factor, low, high):
+    """Bounds (low, high) that stand for the infinite ones of a pair never played.
+
+    The bounds of the rewards if they are known (not NaN); else the largest upper bound of any played pair, and minus
+    that.
+    """
+    if high == high and low == low:
+        return low, high
+    n_arms, n_contexts = available.shape
+    largest = -math.inf
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            if statistics.by_pair[PULLS, arm, context] > 0.0:
+                bound = statistics.by_pair[MEAN, arm, context] + factor * statistics.by_pair[INVERSE_ROOT, arm, context]
+                largest = max(largest, bound)
+    if largest == -math.inf:
+        largest = 1.0
+    return (low if low == low else -largest), (high if high == high else largest)
+
+
+@kernel
+def write_weighted_bounds(statistics, probabilities, available, factor, dial, low, high, target):
+    """Write p (mean + dial * radius), shape (K, C); an unplayed pair lies in [low, high] as the dial in [-1, 1]."""
+    n_arms, n_contexts = available.shape
+    unplayed = 0.5 * (low + high) + dial * 0.5 * (high - low)
+    step = dial * factor
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
+            if inverse_root > 0.0:
+                value = statistics.by_pair[MEAN, arm, context] + step * inverse_root
+            else:
+                value = unplayed
+            target[arm, context] = probabilities[context] * value
+
+
+@kernel
+def explore_unplayed(statistics, available, allocation):
+    """In each context with arms never played there, play one of these, each as likely; return how many contexts."""
+    n_arms, n_contexts = available.shape
+    touched = 0
+    for context in range(n_contexts):
+        fresh = 0
+        for arm in range(n_arms):
+            if available[arm, context] and statistics.by_pair[PULLS, arm, context] == 0.0:
+                fresh += 1
+        if fresh > 0:
+            touched += 1
+            for arm in range(n_arms):
+                unplayed = available[arm, context] and statistics.by_pair[PULLS, arm, context] == 0.0
+                allocation[arm, context] = 1.0 / fresh if unplayed else 0.0
+    return touched

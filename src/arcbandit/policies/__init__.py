@@ -1,0 +1,1 @@
+"""Memory between rounds: one file for each algorithm, one compiled switch over their rules."""

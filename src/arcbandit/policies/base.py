@@ -1,0 +1,674 @@
+"""The shell of every policy: it owns the memory, checks what comes in, and raises; the rule itself is a kernel."""
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.instance import GroupFloor, Instance
+from arcbandit.kernels.confidence import PULLS, make_statistics
+from arcbandit.kernels.program import Workspace, make_workspace
+from arcbandit.planning import rows_of_arms
+from arcbandit.policies.state import (
+    DIALS,
+    ESTIMATE_CONTEXTS,
+    HORIZON,
+    MEAN_BOUND,
+    N_SETTINGS,
+    NOISE_SCALE,
+    REWARD_HIGH,
+    REWARD_LOW,
+    WEIGHTS,
+    KnownProblem,
+    Rule,
+    make_memory,
+)
+
+SNAPSHOT_FORMAT = "arcbandit-policy"
+SNAPSHOT_VERSION = 1
+
+Name = str | int
+
+
+class Decision(NamedTuple):
+    """An arm to play and the probability with which it was drawn, to be logged with it."""
+
+    arm: Name  # a name if the arms have names, else an index
+    probability: float
+    context: Name
+    round_number: int
+
+
+@dataclass(frozen=True)
+class Dial:
+    """A parameter of a rule, with the values it may take."""
+
+    name: str
+    default: float | str
+    meaning: str
+    low: float = -math.inf
+    high: float = math.inf
+    exclusive: bool = False
+    choices: tuple[str, ...] = ()
+
+    def number(self, value: Any) -> float:
+        """The value as the kernels see it, checked."""
+        if self.choices:
+            if value not in self.choices:
+                raise InvalidInputError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}.")
+            return float(self.choices.index(value))
+        number = _real(self.name, value)
+        outside = (number <= self.low or number >= self.high) if self.exclusive else not self.low <= number <= self.high
+        if outside:
+            between = "strictly between" if self.exclusive else "from"
+            joint = "and" if self.exclusive else "to"
+            raise InvalidInputError(f"{self.name} must be {between} {self.low:g} {joint} {self.high:g}, got {value!r}.")
+        return number
+
+
+class Policy:
+    """Decides which arm to play in a context, and learns from rewards, whenever they come.
+
+    With `revenue_floors` it is ready to decide. Without, it is a configuration: its dials, which `for_instance`, the
+    simulator or an experiment bring to a problem.
+
+    Arms and contexts go by name if `arms` or `contexts` name them, and by index from 0 always. `context_probabilities`
+    None means that they are estimated along the way; then `contexts` says which there are (names, or how many).
+    `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2.
+    """
+
+    name: ClassVar[str]
+    rule: ClassVar[Rule]
+    dials: ClassVar[tuple[Dial, ...]] = ()
+    preset: ClassVar[tuple[float, ...]] = ()  # dials that the class itself sets
+    needs_horizon: ClassVar[bool] = False
+    needs_mean_bound: ClassVar[bool] = False
+    supports_group_floors: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        revenue_floors: ArrayLike | None = None,
+        context_probabilities: ArrayLike | None = None,
+        *,
+        arms: Sequence[str] | None = None,
+        contexts: Sequence[str] | int | None = None,
+        group_floors: Iterable[GroupFloor] = (),
+        noise_scale: float | None = None,
+        reward_bounds: tuple[float, float] | None = None,
+        mean_bound: float | None = None,
+        horizon: int | None = None,
+        available: ArrayLike | None = None,
+        estimate_contexts: bool = False,
+        seed: int = 0,
+        epoch: int = 0,
+        **dials: float | str,
+    ) -> None:
+        self.dial_values = self._check_dials(dials)
+        self.noise_scale = None if noise_scale is None else _positive("noise_scale", noise_scale)
+        self.reward_bounds = _check_bounds(reward_bounds)
+        self.mean_bound = None if mean_bound is None else _positive("mean_bound", mean_bound)
+        self.horizon = None if horizon is None else _whole("horizon", horizon, 1)
+        self.seed = _whole("seed", seed, 0)
+        self.epoch = _whole("epoch", epoch, 0)
+        self.estimate_contexts = estimate_contexts
+        self._bound = revenue_floors is not None
+        if revenue_floors is None:
+            if context_probabilities is not None or arms is not None or contexts is not None or tuple(group_floors):
+                raise InvalidInputError("revenue_floors must be given along with the rest of a problem, got none.")
+            return
+        floors = np.atleast_1d(np.asarray(revenue_floors))
+        if context_probabilities is None:
+            self.estimate_contexts = True
+            context_probabilities, contexts = _even_probabilities(contexts)
+        elif isinstance(contexts, int):
+            contexts = None
+        n_contexts = np.atleast_1d(np.asarray(context_probabilities)).shape[0]
+        # A blank instance checks names, floors, probabilities and groups as for any instance.
+        blank = Instance(
+            np.zeros((floors.shape[0], n_contexts)),
+            revenue_floors,
+            context_probabilities,
+            arms=arms,
+            contexts=contexts,
+            group_floors=group_floors,
+        )
+        self._start(blank, named_arms=arms is not None, named_contexts=contexts is not None, available=available)
+
+    @classmethod
+    def _check_dials(cls, given: Mapping[str, Any]) -> dict[str, float | str]:
+        known = {dial.name: dial for dial in cls.dials}
+        for name in given:
+            if name not in known:
+                has = f"its dials are {', '.join(known)}" if known else "it has no dials"
+                raise InvalidInputError(f"{cls.__name__} has no dial {name!r}: {has}.")
+        for name, dial in known.items():
+            dial.number(given.get(name, dial.default))
+        return {name: given.get(name, dial.default) for name, dial in known.items()}
+
+    def for_instance(
+        self,
+        instance: Instance,
+        *,
+        horizon: int | None = None,
+        available: ArrayLike | None = None,
+        seed: int | None = None,
+        epoch: int | None = None,
+    ) -> Self:
+        """A policy with these dials, ready for the arms, contexts and floors of an instance.
+
+        Of the instance it is told what the setting tells a learner: not the means, but for methods that scale rewards
+        an upper bound on them.
+        """
+        mean_bound = self.mean_bound
+        if mean_bound is None and self.reward_bounds is None and self.needs_mean_bound:
+            mean_bound = max(float(instance.mean_rewards.max()), np.finfo(np.float64).tiny)
+        return type(self)(
+            instance.revenue_floors,
+            None if self.estimate_contexts else instance.context_probabilities,
+            arms=instance.arms,
+            contexts=instance.contexts,
+            group_floors=instance.group_floors,
+            noise_scale=instance.noise_scale if self.noise_scale is None else self.noise_scale,
+            reward_bounds=self.reward_bounds,
+            mean_bound=mean_bound,
+            horizon=self.horizon if horizon is None else horizon,
+            available=available,
+            seed=self.seed if seed is None else seed,
+            epoch=self.epoch if epoch is None else epoch,
+            **self.dial_values,
+        )
+
+    def unbound(self) -> Self:
+        """The dials and settings of this policy without its problem and what it learnt."""
+        return type(self)(
+            noise_scale=self.noise_scale,
+            reward_bounds=self.reward_bounds,
+            mean_bound=self.mean_bound,
+            horizon=self.horizon,
+            estimate_contexts=self.estimate_contexts,
+            seed=self.seed,
+            epoch=self.epoch,
+            **self.dial_values,
+        )
+
+    @property
+    def label(self) -> str:
+        """The name, the dials that are not at their default, and p=? where contexts are estimated."""
+        changed = [
+            f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
+            for dial in self.dials
+            if self.dial_values[dial.name] != dial.default
+        ]
+        if self.estimate_contexts:
+            changed.append("p=?")
+        return f"{self.name}({', '.join(changed)})" if changed else self.name
+
+    def _start(self, blank: Instance, *, named_arms: bool, named_contexts: bool, available: ArrayLike | None) -> None:
+        """Own memory for a problem of this shape, nothing seen yet."""
+        if blank.group_floors and not self.supports_group_floors:
+            raise InvalidInputError(f"{type(self).__name__} does not keep group floors; give none.")
+        n_arms, n_contexts = blank.mean_rewards.shape
+        self._named_arms = named_arms
+        self._named_contexts = named_contexts
+        self._arm_names = list(blank.arms)
+        self._context_names = list(blank.contexts)
+        self._groups = list(blank.group_floors)
+        self._retired: set[int] = set()
+        self._arm_floors = blank.revenue_floors.tolist()
+        self._decisions = 0
+        self._rewards = 0
+        self._problem = self._make_problem(
+            blank.context_probabilities.copy(), _check_available(available, (n_arms, n_contexts))
+        )
+        self._statistics = make_statistics(n_arms, n_contexts)
+        self._allocation = np.ascontiguousarray(self._problem.available / self._problem.available.sum(axis=0))
+        self._memory = make_memory(n_arms, n_contexts, n_arms + len(self._groups))
+        self._make_room()
+
+    def _make_problem(self, probabilities: NDArray[np.float64], available: NDArray[np.bool_]) -> KnownProblem:
+        members = np.zeros((len(self._groups), len(self._arm_names)), dtype=np.bool_)
+        for row, group in enumerate(self._groups):
+            members[row, [self._arm_names.index(str(arm)) for arm in group.arms]] = True
+        rows = rows_of_arms(members)
+        arm_rows = np.zeros((len(rows), max(len(own) for own in rows)), dtype=np.int64)
+        for arm, own in enumerate(rows):
+            arm_rows[arm, : len(own)] = own
+        return KnownProblem(
+            context_probabilities=probabilities,
+            floors=np.array(self._arm_floors + [group.floor for group in self._groups], dtype=np.float64),
+            arm_rows=arm_rows,
+            available=available,
+            settings=self._make_settings(),
+        )
+
+    def _make_settings(self) -> NDArray[np.float64]:
+        settings = np.full(N_SETTINGS, np.nan)
+        if self.reward_bounds is not None:
+            settings[REWARD_LOW], settings[REWARD_HIGH] = self.reward_bounds
+        if self.noise_scale is not None:
+            settings[NOISE_SCALE] = self.noise_scale
+        elif self.reward_bounds is not None:
+            settings[NOISE_SCALE] = (self.reward_bounds[1] - self.reward_bounds[0]) / 2
+        else:
+            settings[NOISE_SCALE] = 1.0
+        bound = self.reward_bounds[1] if self.mean_bound is None and self.reward_bounds else self.mean_bound
+        if self.needs_mean_bound:
+            if bound is None or not bound > 0:
+                raise InvalidInputError(
+                    f"{type(self).__name__} scales rewards to [0, 1]: mean_bound, or the upper one of reward_bounds, "
+                    f"must be positive, got {bound}."
+                )
+            settings[MEAN_BOUND] = bound
+        settings[ESTIMATE_CONTEXTS] = float(self.estimate_contexts)
+        if self.needs_horizon and self.horizon is None:
+            raise InvalidInputError(f"{type(self).__name__} needs horizon, the number of rounds to come; got none.")
+        settings[HORIZON] = np.nan if self.horizon is None else self.horizon
+        values = [*self.preset, *(dial.number(self.dial_values[dial.name]) for dial in self.dials)]
+        settings[DIALS : DIALS + len(values)] = values
+        return settings
+
+    def _make_room(self) -> None:
+        # The switch imports the file of every rule, and every rule's file imports this one.
+        self._switch: Any = import_module("arcbandit.policies.switch")
+        self._rule_number = int(self.rule)
+        n_arms, n_contexts = self._allocation.shape
+        self._workspace: Workspace = make_workspace(
+            n_arms, n_contexts, self._problem.floors.shape[0], self._problem.arm_rows.shape[1]
+        )
+        self._arm_index = {name: index for index, name in enumerate(self._arm_names)}
+        self._context_index = {name: index for index, name in enumerate(self._context_names)}
+
+    # Deciding and learning
+
+    @property
+    def round_number(self) -> int:
+        """t of the next decision: one more than the decisions made, or than the rewards seen if these are more."""
+        return max(self._decisions, self._rewards) + 1
+
+    def decide(self, context: Name) -> Decision:
+        """Choose an arm for a context."""
+        self._check_bound()
+        column = self._context(context)
+        t = self.round_number
+        allocation = self._allocation
+        self._switch.allocate(
+            self._rule_number,
+            self._problem,
+            self._statistics,
+            t,
+            column,
+            self.seed,
+            self.epoch,
+            self._memory,
+            self._workspace,
+            allocation,
+        )
+        arm = self._switch.draw_arm(allocation, column, self.seed, self.epoch, t)
+        self._decisions += 1
+        return Decision(self._arm_names[arm] if self._named_arms else arm, float(allocation[arm, column]), context, t)
+
+    def update(self, context: Name, arm: Name, reward: float) -> None:
+        """Take in a reward: at once, late, or in any order."""
+        self._check_bound()
+        column = self._context(context)
+        row = self._arm(arm)
+        value = self._check_reward(reward)
+        self._switch.learn(
+            self._rule_number,
+            self._problem,
+            self._statistics,
+            max(self._decisions, self._rewards + 1),
+            column,
+            row,
+            value,
+            self._memory,
+            self._allocation,
+        )
+        self._rewards += 1
+
+    def update_many(self, contexts: Iterable[Name], arms: Iterable[Name], rewards: Iterable[float]) -> None:
+        """Take in many rewards, all or, if any is bad, none."""
+        self._check_bound()
+        columns = np.array([self._context(context) for context in contexts], dtype=np.int64)
+        rows = np.array([self._arm(arm) for arm in arms], dtype=np.int64)
+        values = np.array([self._check_reward(reward) for reward in rewards], dtype=np.float64)
+        if not columns.shape == rows.shape == values.shape:
+            raise InvalidInputError(
+                f"contexts, arms and rewards must be equally many, got {columns.size}, {rows.size} and {values.size}."
+            )
+        self._switch.learn_many(
+            self._rule_number,
+            self._problem,
+            self._statistics,
+            self._decisions,
+            self._rewards,
+            columns,
+            rows,
+            values,
+            self._memory,
+            self._allocation,
+        )
+        self._rewards += len(values)
+
+    def allocation(self) -> NDArray[np.float64]:
+        """w: the K x C matrix that the last decision was drawn from; before the first, each arm alike."""
+        self._check_bound()
+        return self._allocation.copy()
+
+    def pulls(self) -> NDArray[np.float64]:
+        """n: how many rewards of each pair were taken in, K x C."""
+        self._check_bound()
+        return self._statistics.by_pair[PULLS].copy()
+
+    # Changes while running
+
+    @property
+    def arms(self) -> tuple[Name, ...]:
+        """The arms, retired ones included, in the order of the rows."""
+        self._check_bound()
+        return tuple(self._arm_names) if self._named_arms else tuple(range(len(self._arm_names)))
+
+    @property
+    def contexts(self) -> tuple[Name, ...]:
+        """The contexts, in the order of the columns."""
+        self._check_bound()
+        return tuple(self._context_names) if self._named_contexts else tuple(range(len(self._context_names)))
+
+    def add_arm(self, name: str | None = None, floor: float = 0.0, *, available: ArrayLike | None = None) -> Name:
+        """Add an arm, which is explored in each context where it is available (everywhere by default)."""
+        self._check_bound()
+        amount = _floor("floor", floor)
+        label = self._new_name("arm", name, self._arm_names, self._named_arms)
+        n_contexts = len(self._context_names)
+        row = np.ones(n_contexts, dtype=np.bool_) if available is None else np.asarray(available)
+        if row.dtype != np.bool_ or row.shape != (n_contexts,):
+            raise InvalidInputError(f"available must be {n_contexts} booleans, got {row.dtype} of shape {row.shape}.")
+        self._arm_names.append(label)
+        self._arm_floors.append(amount)
+        self._regrow(self._problem.context_probabilities, np.vstack([self._problem.available, row]))
+        return label if self._named_arms else len(self._arm_names) - 1
+
+    def retire_arm(self, arm: Name) -> None:
+        """Play an arm no more and drop its floor; rewards that are still to come for it are taken in."""
+        self._check_bound()
+        row = self._arm(arm)
+        available = self._problem.available.copy()
+        available[row] = False
+        empty = np.flatnonzero(~available.any(axis=0))
+        if empty.size:
+            raise InvalidInputError(
+                f"arm {arm!r} must not be retired: context {self.contexts[empty[0]]!r} would have no arm left."
+            )
+        self._retired.add(row)
+        self._arm_floors[row] = 0.0
+        self._memory.by_arm[:, row] = 0.0  # a queue of what is owed to the arm would go on counting
+        self._regrow(self._problem.context_probabilities, available)
+
+    def add_context(self, name: str | None = None, probability: float | None = None) -> Name:
+        """Add a context; its probability is taken from the others in proportion, or estimated if those are."""
+        self._check_bound()
+        n_contexts = len(self._context_names)
+        if self.estimate_contexts:
+            if probability is not None:
+                raise InvalidInputError("probability must be left out where probabilities are estimated.")
+            probability = 1.0 / (n_contexts + 1)
+        elif probability is None:
+            raise InvalidInputError("probability of the new context must be given where probabilities are known.")
+        share = _real("probability", probability)
+        if not 0.0 <= share < 1.0:
+            raise InvalidInputError(f"probability must be from 0 to below 1, got {probability!r}.")
+        label = self._new_name("context", name, self._context_names, self._named_contexts)
+        self._context_names.append(label)
+        column = np.ones((len(self._arm_names), 1), dtype=np.bool_)
+        column[sorted(self._retired)] = False
+        probabilities = np.append(self._problem.context_probabilities * (1.0 - share), share)
+        self._regrow(probabilities, np.hstack([self._problem.available, column]))
+        return label if self._named_contexts else n_contexts
+
+    def set_floor(self, arm_or_group: Name, floor: float) -> None:
+        """Change the floor of an arm or, by its name, of a group."""
+        self._check_bound()
+        amount = _floor("floor", floor)
+        for place, group in enumerate(self._groups):
+            if group.name == arm_or_group:
+                self._groups[place] = GroupFloor(group.name, group.arms, amount)
+                self._problem.floors[len(self._arm_names) + place] = amount
+                return
+        row = self._arm(arm_or_group)
+        if row in self._retired:
+            raise InvalidInputError(f"arm {arm_or_group!r} is retired and can have no floor.")
+        self._arm_floors[row] = amount
+        self._problem.floors[row] = amount
+
+    def _regrow(self, probabilities: NDArray[np.float64], available: NDArray[np.bool_]) -> None:
+        """Move what was learnt into memory of a new shape; plans start cold once."""
+        old_statistics, old_memory, old_allocation = self._statistics, self._memory, self._allocation
+        n_arms, n_contexts = available.shape
+        was_arms, was_contexts = old_allocation.shape
+        self._problem = self._make_problem(np.ascontiguousarray(probabilities), np.ascontiguousarray(available))
+        self._statistics = make_statistics(n_arms, n_contexts)
+        self._statistics.by_pair[:, :was_arms, :was_contexts] = old_statistics.by_pair
+        self._statistics.context_counts[:was_contexts] = old_statistics.context_counts
+        self._memory = make_memory(n_arms, n_contexts, self._problem.floors.shape[0])
+        self._memory.matrices[:, :was_arms, :was_contexts] = old_memory.matrices
+        self._memory.by_arm[:, :was_arms] = old_memory.by_arm[:, :was_arms]
+        self._memory.by_arm[:, -1] = old_memory.by_arm[:, -1]
+        shares = np.zeros((n_arms, n_contexts))
+        shares[:was_arms, :was_contexts] = old_allocation
+        shares *= available
+        totals = shares.sum(axis=0)
+        even = available / available.sum(axis=0)
+        self._allocation = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), even)
+        self._make_room()
+
+    # Snapshots
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything that decides what comes next, as plain data for JSON; `restore` is its inverse."""
+        self._check_bound()
+        return {
+            "format": SNAPSHOT_FORMAT,
+            "version": SNAPSHOT_VERSION,
+            "policy": self.name,
+            "dials": dict(self.dial_values),
+            "arms": list(self._arm_names) if self._named_arms else None,
+            "contexts": list(self._context_names) if self._named_contexts else None,
+            "revenue_floors": list(self._arm_floors),
+            "group_floors": [
+                {"name": group.name, "arms": list(group.arms), "floor": group.floor} for group in self._groups
+            ],
+            "context_probabilities": self._problem.context_probabilities.tolist(),
+            "estimate_contexts": self.estimate_contexts,
+            "noise_scale": self.noise_scale,
+            "reward_bounds": None if self.reward_bounds is None else list(self.reward_bounds),
+            "mean_bound": self.mean_bound,
+            "horizon": self.horizon,
+            "available": self._problem.available.tolist(),
+            "retired": sorted(self._retired),
+            "seed": self.seed,
+            "epoch": self.epoch,
+            "decisions": self._decisions,
+            "rewards": self._rewards,
+            "allocation": self._allocation.tolist(),
+            "statistics": {
+                "by_pair": self._statistics.by_pair.tolist(),
+                "context_counts": self._statistics.context_counts.tolist(),
+            },
+            "memory": {
+                "key": self._memory.key.tolist(),
+                "slot_arm": self._memory.slot_arm.tolist(),
+                "slot_context": self._memory.slot_context.tolist(),
+                "weights": self._memory.matrices[WEIGHTS].tolist(),
+                "by_arm": self._memory.by_arm.tolist(),
+            },
+        }
+
+    @classmethod
+    def restore(cls, snapshot: Mapping[str, Any]) -> Self:
+        """The policy of a snapshot, which decides as the one it was taken from would have."""
+        if snapshot.get("format") != SNAPSHOT_FORMAT:
+            raise InvalidInputError(f"snapshot must have format {SNAPSHOT_FORMAT!r}, got {snapshot.get('format')!r}.")
+        if snapshot.get("version") != SNAPSHOT_VERSION:
+            raise InvalidInputError(f"snapshot must be of version {SNAPSHOT_VERSION}, got {snapshot.get('version')!r}.")
+        if snapshot.get("policy") != cls.name:
+            raise InvalidInputError(f"snapshot must be of a policy {cls.name!r}, got {snapshot.get('policy')!r}.")
+        try:
+            return cls._restore(snapshot)
+        except (KeyError, TypeError, IndexError) as error:
+            raise InvalidInputError(f"snapshot must be complete, but {error} is missing or of a wrong kind.") from None
+        except ValueError as error:
+            if isinstance(error, InvalidInputError):
+                raise
+            raise InvalidInputError(f"snapshot must hold arrays that fit its arms and contexts: {error}.") from None
+
+    @classmethod
+    def _restore(cls, snapshot: Mapping[str, Any]) -> Self:
+        bounds = snapshot["reward_bounds"]
+        policy = cls(
+            snapshot["revenue_floors"],
+            snapshot["context_probabilities"],
+            arms=snapshot["arms"],
+            contexts=snapshot["contexts"],
+            group_floors=[
+                GroupFloor(group["name"], tuple(group["arms"]), group["floor"]) for group in snapshot["group_floors"]
+            ],
+            noise_scale=snapshot["noise_scale"],
+            reward_bounds=None if bounds is None else (bounds[0], bounds[1]),
+            mean_bound=snapshot["mean_bound"],
+            horizon=snapshot["horizon"],
+            available=np.array(snapshot["available"], dtype=np.bool_),
+            estimate_contexts=snapshot["estimate_contexts"],
+            seed=snapshot["seed"],
+            epoch=snapshot["epoch"],
+            **snapshot["dials"],
+        )
+        policy._retired = set(snapshot["retired"])
+        policy._decisions = int(snapshot["decisions"])
+        policy._rewards = int(snapshot["rewards"])
+        statistics, memory = snapshot["statistics"], snapshot["memory"]
+        policy._statistics.by_pair[:] = statistics["by_pair"]
+        policy._statistics.context_counts[:] = statistics["context_counts"]
+        policy._allocation[:] = snapshot["allocation"]
+        policy._memory.key[:] = memory["key"]
+        policy._memory.slot_arm[:] = memory["slot_arm"]
+        policy._memory.slot_context[:] = memory["slot_context"]
+        policy._memory.matrices[WEIGHTS] = memory["weights"]
+        policy._memory.by_arm[:] = memory["by_arm"]
+        return policy
+
+    # Checks
+
+    def _check_bound(self) -> None:
+        if not self._bound:
+            raise InvalidInputError(
+                f"This {type(self).__name__} has no problem yet: give revenue_floors, or call for_instance."
+            )
+
+    def _context(self, context: Name) -> int:
+        return _index("context", context, self._context_index, self._named_contexts)
+
+    def _arm(self, arm: Name) -> int:
+        return _index("arm", arm, self._arm_index, self._named_arms)
+
+    def _check_reward(self, reward: Any) -> float:
+        value = _real("reward", reward)
+        if self.reward_bounds is not None and not self.reward_bounds[0] <= value <= self.reward_bounds[1]:
+            low, high = self.reward_bounds
+            raise InvalidInputError(f"reward must be within reward_bounds, {low:g} to {high:g}, got {reward!r}.")
+        return value
+
+    @staticmethod
+    def _new_name(kind: str, name: str | None, taken: list[str], named: bool) -> str:
+        if not named:
+            if name is not None:
+                raise InvalidInputError(f"{kind} name must be left out where {kind}s go by index, got {name!r}.")
+            return str(len(taken) + 1)
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidInputError(f"{kind} name must be a non-empty string, got {name!r}.")
+        if name in taken:
+            raise InvalidInputError(f"{kind} name must be new, but {name!r} is taken.")
+        return name
+
+    def __repr__(self) -> str:
+        dials = ", ".join(f"{name}={value!r}" for name, value in self.dial_values.items())
+        if not self._bound:
+            return f"{type(self).__name__}({dials})"
+        shape = f"{len(self._arm_names)} arms x {len(self._context_names)} contexts, round {self.round_number}"
+        return f"<{type(self).__name__}({dials}): {shape}>"
+
+
+def _index(kind: str, value: Any, known: Mapping[str, int], named: bool) -> int:
+    if isinstance(value, str):
+        if named and value in known:
+            return known[value]
+    elif isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)) and 0 <= value < len(known):
+        return int(value)
+    names = f", nor among the names {', '.join(list(known)[:10])}{' ...' if len(known) > 10 else ''}" if named else ""
+    raise UnknownNameError(f"There is no {kind} {value!r}: it is not an index from 0 to {len(known) - 1}{names}.")
+
+
+def _real(name: str, value: Any) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise InvalidInputError(f"{name} must be a number, got {value!r}.")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InvalidInputError(f"{name} must be finite, got {value!r}.")
+    return number
+
+
+def _positive(name: str, value: Any) -> float:
+    number = _real(name, value)
+    if number <= 0.0:
+        raise InvalidInputError(f"{name} must be positive, got {value!r}.")
+    return number
+
+
+def _floor(name: str, value: Any) -> float:
+    number = _real(name, value)
+    if number < 0.0:
+        raise InvalidInputError(f"{name} must be non-negative, got {value!r}.")
+    return number
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or not least <= value < 2**63:
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    return int(value)
+
+
+def _check_bounds(bounds: Any) -> tuple[float, float] | None:
+    if bounds is None:
+        return None
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise InvalidInputError(f"reward_bounds must be a pair (low, high), got {bounds!r}.")
+    low, high = _real("reward_bounds[0]", bounds[0]), _real("reward_bounds[1]", bounds[1])
+    if not low < high:
+        raise InvalidInputError(f"reward_bounds must be increasing, got {bounds!r}.")
+    return low, high
+
+
+def _even_probabilities(contexts: Sequence[str] | int | None) -> tuple[NDArray[np.float64], Sequence[str] | None]:
+    if contexts is None:
+        raise InvalidInputError("contexts must be given (names, or how many) where context_probabilities are not.")
+    count = _whole("contexts", contexts, 1) if not isinstance(contexts, Sequence) else len(contexts)
+    if count == 0:
+        raise InvalidInputError("contexts must hold at least one context, got none.")
+    return np.full(count, 1.0 / count), contexts if isinstance(contexts, Sequence) else None
+
+
+def _check_available(available: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.bool_]:
+    if available is None:
+        return np.ones(shape, dtype=np.bool_)
+    array = np.array(available, order="C")
+    if array.dtype != np.bool_ or array.shape != shape:
+        raise InvalidInputError(f"available must be booleans of shape {shape}, got {array.dtype} of {array.shape}.")
+    empty = np.flatnonzero(~array.any(axis=0))
+    if empty.size:
+        raise InvalidInputError(f"available must leave each context an arm, but context {empty[0]} has none.")
+    return array

@@ -1,0 +1,24 @@
+"""BLP."""
+
+from arcbandit.policies.linear_program import LinearProgramRule
+
+
+class BLP(LinearProgramRule):
+    """Balanced linear programming: upper bounds in the objective, plain means in the floors. The default.
+
+    The contextual form of SGOC (Baudry et al., AISTATS 2024). Measured to have a far smaller sum of regret and
+    violation than OLP and OPLP on most instances, not on all; there is no proof yet.
+
+    >>> policy = BLP([0.1, 0.1], [0.5, 0.5], arms=["left", "right"], contexts=["day", "night"], seed=1)
+    >>> for round_number in range(200):
+    ...     context = ["day", "night"][round_number % 2]
+    ...     decision = policy.decide(context)
+    ...     best = {"day": "left", "night": "right"}[context]
+    ...     policy.update(context, decision.arm, 1.0 if decision.arm == best else 0.5)
+    >>> int(policy.pulls().sum())
+    200
+    """
+
+    name = "blp"
+    dials = ()
+    preset = (1.0, 0.0)

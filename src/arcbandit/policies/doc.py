@@ -1,0 +1,30 @@
+"""DOC: meet each floor by the upper confidence bound of its arm, without contexts."""
+
+from arcbandit.policies.base import Dial, Policy
+from arcbandit.policies.state import Rule
+
+
+class DOC(Policy):
+    """Optimistic shares without contexts, q = lambda / UCB [baudry2024].
+
+    Each arm is pulled once; then an arm's share is the least that earns its floor if its upper bound were its mean,
+    and what is left goes to the arm of the largest upper bound. Where the shares sum to more than 1 they are scaled
+    down to it (counted as a fallback). Adapted: the rewards of an arm are pooled over contexts and w has the same
+    column in each, so regret against a plan with contexts grows linearly, and floors that only such a plan can meet
+    are missed for ever. Where the floors can be met, the violation grows like sqrt(T).
+
+    >>> policy = DOC([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), noise_scale=0.1, seed=1)
+    >>> for round_number in range(1000):
+    ...     decision = policy.decide(round_number % 2)
+    ...     policy.update(decision.context, decision.arm, [0.8, 0.4][decision.arm])
+    >>> policy.allocation().round(2).tolist()
+    [[0.78, 0.78], [0.22, 0.22]]
+    """
+
+    name = "doc"
+    rule = Rule.DOC
+    dials = (
+        Dial("confidence", 0.01, "c of the radius sigma sqrt(6 (1 + c) log t / N)", low=0.0),
+        Dial("noise_factor", 1.0, "spread of an arm's rewards pooled over contexts, in units of sigma", low=0.0),
+    )
+    supports_group_floors = False

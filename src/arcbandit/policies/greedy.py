@@ -1,0 +1,23 @@
+"""Greedy."""
+
+from arcbandit.policies.linear_program import LinearProgramRule
+
+
+class Greedy(LinearProgramRule):
+    """Plan with plain means, as if they were true (discussed by Ben Yahmed et al., MAB-ARC).
+
+    The floors do not make it explore enough: it may stay with a wrong plan for ever.
+
+    >>> policy = Greedy([0.1, 0.1], [0.5, 0.5], arms=["left", "right"], contexts=["day", "night"], seed=1)
+    >>> for round_number in range(200):
+    ...     context = ["day", "night"][round_number % 2]
+    ...     decision = policy.decide(context)
+    ...     best = {"day": "left", "night": "right"}[context]
+    ...     policy.update(context, decision.arm, 1.0 if decision.arm == best else 0.5)
+    >>> int(policy.pulls().sum())
+    200
+    """
+
+    name = "greedy"
+    dials = ()
+    preset = (0.0, 0.0)

@@ -1,0 +1,23 @@
+"""OLP."""
+
+from arcbandit.policies.linear_program import LinearProgramRule
+
+
+class OLP(LinearProgramRule):
+    """Optimistic linear programming: LP(UCB, UCB) each round (Ben Yahmed et al., MAB-ARC).
+
+    Regret grows like log(T)^2, violation of the floors like sqrt(T).
+
+    >>> policy = OLP([0.1, 0.1], [0.5, 0.5], arms=["left", "right"], contexts=["day", "night"], seed=1)
+    >>> for round_number in range(200):
+    ...     context = ["day", "night"][round_number % 2]
+    ...     decision = policy.decide(context)
+    ...     best = {"day": "left", "night": "right"}[context]
+    ...     policy.update(context, decision.arm, 1.0 if decision.arm == best else 0.5)
+    >>> int(policy.pulls().sum())
+    200
+    """
+
+    name = "olp"
+    dials = ()
+    preset = (1.0, 1.0)

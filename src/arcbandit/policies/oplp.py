@@ -1,0 +1,24 @@
+"""OPLP."""
+
+from arcbandit.policies.linear_program import LinearProgramRule
+
+
+class OPLP(LinearProgramRule):
+    """Optimistic-pessimistic linear programming: LP(UCB, LCB) each round (Ben Yahmed et al., MAB-ARC).
+
+    Where that is infeasible, as it is at first, LP(UCB, UCB) takes its place. Violation of the floors grows like
+    log(T)^2, regret like sqrt(T).
+
+    >>> policy = OPLP([0.1, 0.1], [0.5, 0.5], arms=["left", "right"], contexts=["day", "night"], seed=1)
+    >>> for round_number in range(200):
+    ...     context = ["day", "night"][round_number % 2]
+    ...     decision = policy.decide(context)
+    ...     best = {"day": "left", "night": "right"}[context]
+    ...     policy.update(context, decision.arm, 1.0 if decision.arm == best else 0.5)
+    >>> int(policy.pulls().sum())
+    200
+    """
+
+    name = "oplp"
+    dials = ()
+    preset = (1.0, -1.0)

@@ -1,0 +1,25 @@
+"""SGOC: meet each floor by the mean reward of its arm, without contexts."""
+
+from arcbandit.policies.base import Policy
+from arcbandit.policies.doc import DOC
+from arcbandit.policies.state import Rule
+
+
+class SGOC(Policy):
+    """Greedy shares without contexts, q = lambda / mean [baudry2024].
+
+    Where these sum to more than 1, or a mean does not exceed its floor, the shares are those of DOC. Adapted as DOC
+    is. Its violation lies between those of SPOC and DOC; BLP is its form with contexts.
+
+    >>> policy = SGOC([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), noise_scale=0.1, seed=1)
+    >>> for round_number in range(1000):
+    ...     decision = policy.decide(round_number % 2)
+    ...     policy.update(decision.context, decision.arm, [0.8, 0.4][decision.arm])
+    >>> policy.allocation().round(2).tolist()
+    [[0.75, 0.75], [0.25, 0.25]]
+    """
+
+    name = "sgoc"
+    rule = Rule.SGOC
+    dials = DOC.dials
+    supports_group_floors = False

@@ -1,0 +1,26 @@
+"""SPOC: meet each floor by the lower confidence bound of its arm, without contexts."""
+
+from arcbandit.policies.base import Policy
+from arcbandit.policies.doc import DOC
+from arcbandit.policies.state import Rule
+
+
+class SPOC(Policy):
+    """Pessimistic shares without contexts, q = lambda / LCB [baudry2024].
+
+    Where these sum to more than 1, or a lower bound does not exceed its floor, the shares are those of DOC. Adapted
+    as DOC is. Where the floors can be met without contexts the violation stays flat; the regret against a plan with
+    contexts is linear. Where they cannot, SPOC is DOC.
+
+    >>> policy = SPOC([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), noise_scale=0.1, seed=1)
+    >>> for round_number in range(1000):
+    ...     decision = policy.decide(round_number % 2)
+    ...     policy.update(decision.context, decision.arm, [0.8, 0.4][decision.arm])
+    >>> policy.allocation().round(2).tolist()
+    [[0.72, 0.72], [0.28, 0.28]]
+    """
+
+    name = "spoc"
+    rule = Rule.SPOC
+    dials = DOC.dials
+    supports_group_floors = False

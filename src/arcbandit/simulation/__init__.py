@@ -1,0 +1,1 @@
+"""Rounds in compiled code: randomness, the loop, epochs in parallel, and the trace they leave."""

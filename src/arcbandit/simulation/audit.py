@@ -1,0 +1,137 @@
+"""Along a run with known means: how often the statements that the paper proves hold, beside what it guarantees."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.instance import Instance
+from arcbandit.oracle import Regime, analyse
+from arcbandit.planning import plan
+from arcbandit.policies.base import Policy
+from arcbandit.policies.registry import policy as policy_by_name
+from arcbandit.simulation import loop
+from arcbandit.simulation.run import Progress, simulate
+
+
+class Statement(NamedTuple):
+    """One statement: in how many rounds it applied, in how many of these it failed, and how many may."""
+
+    name: str
+    source: str
+    rounds: float  # mean over epochs
+    failures: float  # mean over epochs
+    allowed: float  # most failures expected in an epoch: the sum of 1/t
+
+    @property
+    def holds(self) -> bool:
+        """Whether the failures stay within what the paper's probabilities allow."""
+        return self.failures <= self.allowed
+
+
+class Audit(NamedTuple):
+    """The statements for one policy on one instance."""
+
+    policy: str
+    horizon: int
+    epochs: int
+    statements: tuple[Statement, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every statement holds."""
+        return all(statement.holds for statement in self.statements)
+
+
+def audit(
+    instance: Instance,
+    policy: "str | Policy",
+    horizon: int,
+    epochs: int = 5,
+    seed: int = 0,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Count, over a simulation, where the paper's statements apply and where they fail.
+
+    Each holds with probability at least 1 - 1/t in round t, so an epoch may see the sum of 1/t failures, about log T.
+    Which apply depends on the policy: the absence of regret under I_t = I* is proved for OLP, the absence of violation
+    while LP(UCB, LCB) is feasible for OPLP; coverage and the gap hold for both.
+
+    >>> from arcbandit import paper_instance
+    >>> audit(paper_instance("nu"), "olp", horizon=500, epochs=2).holds
+    True
+    """
+    found = analyse(instance)
+    if found.regime == Regime.INFEASIBLE or found.suboptimality_gap is None:
+        raise InvalidInputError("The audit needs an instance whose floors can be met and that has other active sets.")
+    configured = policy_by_name(policy) if isinstance(policy, str) else policy.unbound()
+    trace = simulate(
+        instance,
+        {configured.label: configured},
+        horizon,
+        epochs,
+        seed,
+        jobs=jobs,
+        checkpoints=1,
+        suboptimality_gap=found.suboptimality_gap,
+        progress=progress,
+    )
+    counts = trace.records[configured.label][:, :, -1].mean(axis=0).tolist()
+    allowed = float((1.0 / np.arange(1, horizon + 1)).sum())
+    statements = [
+        Statement(
+            "the confidence set covers the means", "Proposition 1", float(horizon), counts[loop.UNCOVERED], allowed
+        ),
+        Statement(
+            "where I_t is not I*, the width of w(t) is at least the suboptimality gap",
+            "proof of the upper bounds",
+            counts[loop.UNMATCHED],
+            counts[loop.UNMATCHED_BELOW_GAP],
+            allowed,
+        ),
+    ]
+    if configured.name == "olp":
+        statements.append(
+            Statement(
+                "where I_t = I*, OLP has no regret",
+                "regret of OLP",
+                counts[loop.OPTIMAL_SET],
+                counts[loop.MATCHED_WITH_REGRET],
+                allowed,
+            )
+        )
+    if configured.name == "oplp":
+        statements.append(
+            Statement(
+                "while LP(UCB, LCB) is feasible, OPLP violates no floor",
+                "violation of OPLP",
+                counts[loop.SAFE],
+                counts[loop.SAFE_WITH_VIOLATION],
+                allowed,
+            )
+        )
+    return Audit(configured.label, horizon, epochs, tuple(statements))
+
+
+class ZeroEntries(NamedTuple):
+    """Random instances with more than two arms and one context, and how many have a plan without idle pair."""
+
+    instances: int
+    without_idle_pair: int
+
+
+def check_zero_entries(instances: int = 200, seed: int = 0) -> ZeroEntries:
+    """Lemma "zero entry": with K > 2 and C > 1 the optimal plan leaves some pair idle."""
+    random = np.random.default_rng(seed)
+    without = 0
+    for _ in range(instances):
+        n_arms, n_contexts = int(random.integers(3, 8)), int(random.integers(2, 8))
+        means = random.random((n_arms, n_contexts))
+        probabilities = random.dirichlet(np.ones(n_contexts))
+        shares = random.dirichlet(np.ones(n_arms), n_contexts).T
+        floors = 0.9 * (probabilities * means * shares).sum(axis=1)
+        best = plan(Instance(means, floors, probabilities / probabilities.sum()))
+        without += int(not best.idle_pairs.any())
+    return ZeroEntries(instances, without)

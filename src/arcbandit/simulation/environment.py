@@ -1,0 +1,137 @@
+"""A Gymnasium environment over an instance, for learners that are not ours."""
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.errors import InvalidInputError, MissingExtraError
+from arcbandit.instance import Instance
+from arcbandit.simulation.loop import RewardModel
+from arcbandit.simulation.rewards import ObservedRewards, RewardSource
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError:
+    raise MissingExtraError("gymnasium", "gym") from None
+
+ENVIRONMENT_ID = "arcbandit/MabArc-v1"
+DEFAULT_HORIZON = 1000
+
+
+def small_instance() -> Instance:
+    """Two arms, two contexts, means from 0 to 1: what the environment plays unless told otherwise."""
+    return Instance([[0.9, 0.6], [0.2, 0.5]], revenue_floors=[0.3, 0.1], context_probabilities=[0.5, 0.5])
+
+
+class MabArc(gymnasium.Env[np.int64, np.int64]):
+    """Rounds of an instance: the observation is the context, the action an arm, the reward a draw of the pair.
+
+    `instance` is an Instance or a file of one; `rewards` are those of a simulation. An episode is truncated after
+    `horizon` rounds and never terminates. `info` holds the rounds played, the revenue of each arm so far, the floors
+    per round, what each arm's (or group's) revenue so far lacks of its floors so far, and after a step the mean
+    reward of the pair played.
+
+    Importing this module registers it, as does the name `arcbandit.simulation.environment:arcbandit/MabArc-v1`.
+
+    >>> import gymnasium
+    >>> import arcbandit.simulation.environment
+    >>> rounds = gymnasium.make("arcbandit/MabArc-v1", horizon=3)
+    >>> context, info = rounds.reset(seed=7)
+    >>> ended = False
+    >>> while not ended:
+    ...     context, reward, _, ended, info = rounds.step(0)
+    >>> info["round_number"], info["arm_revenue"].shape, float(info["arm_revenue"][1])
+    (3, (2,), 0.0)
+    >>> [round(float(lacking), 3) for lacking in info["shortfall"]][1]
+    0.3
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012, the base class declares it so
+
+    def __init__(
+        self,
+        instance: "Instance | str | os.PathLike[str] | None" = None,
+        horizon: int = DEFAULT_HORIZON,
+        rewards: "str | ObservedRewards" = "gaussian",
+        render_mode: str | None = None,
+    ) -> None:
+        if instance is None:
+            instance = small_instance()
+        elif not isinstance(instance, Instance):
+            instance = Instance.load(instance)
+        if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
+            raise InvalidInputError(f"horizon must be a whole number of at least 1, got {horizon!r}.")
+        if render_mode is not None:
+            raise InvalidInputError(f"render_mode must be None, as there is nothing to see, got {render_mode!r}.")
+        self.instance = instance
+        self.horizon = int(horizon)
+        self.render_mode = None
+        self.observation_space = spaces.Discrete(instance.n_contexts)
+        self.action_space = spaces.Discrete(instance.n_arms)
+        self._source = RewardSource(rewards, instance)
+        self._group_floors = np.array([group.floor for group in instance.group_floors], dtype=np.float64)
+        self._context: np.int64 | None = None
+        self._round_number = 0
+        self._arm_revenue = np.zeros(instance.n_arms)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.int64, dict[str, Any]]:
+        """Begin an episode."""
+        super().reset(seed=seed)
+        self._round_number = 0
+        self._arm_revenue = np.zeros(self.instance.n_arms)
+        self._context = self._next_context()
+        return self._context, self._info()
+
+    def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
+        """Play an arm in the context that was observed."""
+        if self._context is None or self._round_number >= self.horizon:
+            raise InvalidInputError("An episode must be begun by reset, and played for no more than horizon rounds.")
+        if not self.action_space.contains(action):
+            raise InvalidInputError(f"action must be an arm from 0 to {self.instance.n_arms - 1}, got {action!r}.")
+        mean = float(self.instance.mean_rewards[action, self._context])
+        reward = self._draw_reward(int(action), int(self._context), mean)
+        self._arm_revenue[action] += reward
+        self._round_number += 1
+        self._context = self._next_context()
+        info = self._info() | {"expected_revenue": mean}
+        return self._context, reward, False, self._round_number >= self.horizon, info
+
+    def _next_context(self) -> np.int64:
+        return np.int64(self.np_random.choice(self.instance.n_contexts, p=self.instance.context_probabilities))
+
+    def _draw_reward(self, arm: int, context: int, mean: float) -> float:
+        source = self._source
+        if source.model == RewardModel.GAUSSIAN:
+            return float(self.np_random.normal(mean, self.instance.noise_scale))
+        if source.model == RewardModel.BERNOULLI:
+            return float(self.np_random.random() < mean)
+        pair = arm * self.instance.n_contexts + context
+        place = self.np_random.integers(source.sample_start[pair], source.sample_start[pair + 1])
+        return float(source.samples[place])
+
+    def _info(self) -> dict[str, Any]:
+        group_revenue = self.instance.group_members @ self._arm_revenue
+        return {
+            "round_number": self._round_number,
+            "arm_revenue": self._arm_revenue.copy(),
+            "revenue_floors": self.instance.revenue_floors.copy(),
+            "shortfall": self._lacking(self.instance.revenue_floors, self._arm_revenue),
+            "group_shortfall": self._lacking(self._group_floors, group_revenue),
+        }
+
+    def _lacking(self, floors: NDArray[np.float64], revenue: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.maximum(self._round_number * floors - revenue, 0.0)
+
+
+def register() -> None:
+    """Make the environment known to Gymnasium by its name, once."""
+    if ENVIRONMENT_ID not in gymnasium.registry:
+        gymnasium.register(ENVIRONMENT_ID, entry_point=f"{__name__}:{MabArc.__name__}")
+
+
+register()

@@ -1,0 +1,266 @@
+"""The compiled loop over rounds, which reads like the protocol of the paper, and the meters beside it."""
+
+import enum
+from typing import NamedTuple
+
+import numpy as np
+
+from arcbandit.kernels.compile import entry_kernel, kernel
+from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor
+from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
+from arcbandit.kernels.program import KEY_SHARE, SLOT_VALUE, SURPLUS
+from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
+from arcbandit.policies.state import (
+    EXPLORED,
+    FALLBACK,
+    FELL_BACK,
+    FELL_SHORT,
+    NOISE_SCALE,
+    OWN,
+    PLANNED,
+    STOOD_STILL,
+    Rule,
+)
+from arcbandit.policies.switch import allocate, learn
+
+# Rows of Meters.totals: sums over rounds so far.
+REGRET, VIOLATION, SIGNED_REGRET, PERFORMANCE, REALISED = range(5)
+OPTIMAL_SET, ON_FALLBACK, INFEASIBLE, GAVE_UP = range(5, 9)
+# The audit's: rounds in which a statement of the paper applies, and those in which it does not hold.
+UNCOVERED, MATCHED_WITH_REGRET, SAFE, SAFE_WITH_VIOLATION, UNMATCHED, UNMATCHED_BELOW_GAP = range(9, 15)
+N_TOTALS = 15
+# Rows of Meters.by_row: sums and worst windows of each floor.
+SHORTFALL, EARNED, WORST_EXPECTED, WORST_REALISED = range(4)
+# Two more for the round and the window at hand.
+EXPECTED_NOW, WINDOW_EXPECTED, WINDOW_REALISED = range(4, 7)
+N_BY_ROW = 7
+
+POSITIVE = 1e-9  # a share or surplus above this is not zero
+ROUNDING = 1e-9  # a revenue off by less than this, relative to f*, is not
+
+
+class RewardModel(enum.IntEnum):
+    """How a reward is drawn."""
+
+    GAUSSIAN = 0
+    BERNOULLI = 1
+    RESAMPLED = 2
+
+
+class World(NamedTuple):
+    """What the learner is not told."""
+
+    mean_rewards: np.ndarray  # mu, shape (K, C)
+    probabilities: np.ndarray  # p, shape (C,)
+    optimal_value: float  # f*
+    used_pairs: np.ndarray  # bool, w* > 0, shape (K, C)
+    slack_floors: np.ndarray  # bool, floors that w* exceeds, shape (M,)
+    optimal_columns: int  # used pairs and slack floors together
+    model: int  # RewardModel
+    noise_scale: float
+    samples: np.ndarray  # observed rewards pair by pair, shape (N,)
+    sample_start: np.ndarray  # int64, shape (K * C + 1,)
+    suboptimality_gap: float  # rho*, NaN if the run is not audited
+
+
+class Meters(NamedTuple):
+    """Running sums, and the last rounds for sums over windows."""
+
+    totals: np.ndarray  # float64, shape (N_TOTALS,)
+    by_row: np.ndarray  # float64, shape (N_BY_ROW, M)
+    window: np.ndarray  # float64, expected and realised revenue of the last W rounds, shape (2, M, W)
+
+
+@kernel
+def draw_reward(world, arm, context, seed, epoch, round_number):
+    """A reward of the pair: the same draw for every policy that plays it in this round."""
+    mean = world.mean_rewards[arm, context]
+    if world.model == RewardModel.GAUSSIAN:
+        return mean + world.noise_scale * standard_normal(seed, epoch, round_number, REWARD, 0)
+    uniform, _ = uniforms(seed, epoch, round_number, REWARD, 0)
+    if world.model == RewardModel.BERNOULLI:
+        return 1.0 if uniform < mean else 0.0
+    pair = arm * world.mean_rewards.shape[1] + context
+    first = world.sample_start[pair]
+    return world.samples[first + int(uniform * (world.sample_start[pair + 1] - first))]
+
+
+@kernel
+def has_optimal_set(world, memory, outcome, workspace):
+    """Whether I_t = I*: the basis uses the pairs, and leaves slack in the floors, that the optimum does."""
+    if outcome & (FELL_SHORT | STOOD_STILL | EXPLORED):
+        return False
+    return uses_optimal_columns(world, memory, FALLBACK if outcome & FELL_BACK else OWN, workspace)
+
+
+@kernel
+def uses_optimal_columns(world, memory, place, workspace):
+    """Whether the positive columns of a basis are exactly those of the optimum."""
+    n_contexts = world.probabilities.shape[0]
+    positive = 0
+    for context in range(n_contexts):
+        if workspace.by_context[KEY_SHARE, context] > POSITIVE:
+            positive += 1
+            if not world.used_pairs[memory.key[place, context], context]:
+                return False
+    for slot in range(memory.slot_arm.shape[1]):
+        if workspace.by_row[SLOT_VALUE, slot] > POSITIVE:
+            positive += 1
+            arm = memory.slot_arm[place, slot]
+            context = memory.slot_context[place, slot]
+            if context >= 0:
+                if not world.used_pairs[arm, context]:
+                    return False
+            elif context != SURPLUS or not world.slack_floors[arm]:
+                return False
+    return positive == world.optimal_columns
+
+
+@kernel
+def add_to_rows(arm_rows, arm, amount, by_row):
+    """Add an arm's revenue to the rows it takes part in."""
+    for place in range(arm_rows.shape[1]):
+        row = arm_rows[arm, place] - 1
+        if row < 0:
+            break
+        by_row[row] += amount
+
+
+@kernel
+def measure_allocation(world, problem, allocation, meters):
+    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round."""
+    n_arms, n_contexts = allocation.shape
+    expected = meters.by_row[EXPECTED_NOW]
+    for row in range(expected.shape[0]):
+        expected[row] = 0.0
+    performance = 0.0
+    for arm in range(n_arms):
+        revenue = 0.0
+        for context in range(n_contexts):
+            revenue += world.probabilities[context] * world.mean_rewards[arm, context] * allocation[arm, context]
+        performance += revenue
+        add_to_rows(problem.arm_rows, arm, revenue, expected)
+    violation = 0.0
+    for row in range(expected.shape[0]):
+        gap = problem.floors[row] - expected[row]
+        violation += max(gap, 0.0)
+        meters.by_row[SHORTFALL, row] += gap
+    regret = world.optimal_value - performance
+    meters.totals[REGRET] += max(regret, 0.0)
+    meters.totals[SIGNED_REGRET] += regret
+    meters.totals[VIOLATION] += violation
+    meters.totals[PERFORMANCE] += performance
+    return regret, violation
+
+
+@kernel
+def measure_reward(problem, arm, reward, round_number, meters):
+    """Add the realised revenue, and move the windows on by one round."""
+    meters.totals[REALISED] += reward
+    add_to_rows(problem.arm_rows, arm, reward, meters.by_row[EARNED])
+    length = meters.window.shape[2]
+    if length == 0:
+        return
+    place = (round_number - 1) % length
+    for row in range(meters.by_row.shape[1]):
+        meters.by_row[WINDOW_EXPECTED, row] += meters.by_row[EXPECTED_NOW, row] - meters.window[0, row, place]
+        meters.window[0, row, place] = meters.by_row[EXPECTED_NOW, row]
+        meters.by_row[WINDOW_REALISED, row] -= meters.window[1, row, place]
+        meters.window[1, row, place] = 0.0
+    add_to_rows(problem.arm_rows, arm, reward, meters.window[1, :, place])
+    add_to_rows(problem.arm_rows, arm, reward, meters.by_row[WINDOW_REALISED])
+    if round_number >= length:
+        for row in range(meters.by_row.shape[1]):
+            expected_gap = problem.floors[row] - meters.by_row[WINDOW_EXPECTED, row] / length
+            realised_gap = problem.floors[row] - meters.by_row[WINDOW_REALISED, row] / length
+            meters.by_row[WORST_EXPECTED, row] = max(meters.by_row[WORST_EXPECTED, row], expected_gap)
+            meters.by_row[WORST_REALISED, row] = max(meters.by_row[WORST_REALISED, row], realised_gap)
+
+
+@kernel
+def audit(rule, world, problem, statistics, round_number, allocation, outcome, matched, regret, violation, meters):
+    """Count where the statements that the paper proves with probability 1 - 1/t apply, and where they fail."""
+    n_arms, n_contexts = allocation.shape
+    factor = radius_factor(allocation.size, round_number, problem.settings[NOISE_SCALE])
+    covered = True
+    width = 0.0
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
+            if inverse_root > 0.0:
+                radius = factor * inverse_root
+                width += 2.0 * radius * allocation[arm, context]
+                if abs(statistics.by_pair[MEAN, arm, context] - world.mean_rewards[arm, context]) > radius:
+                    covered = False
+            elif allocation[arm, context] > 0.0:
+                width = np.inf
+    scale = ROUNDING * max(1.0, abs(world.optimal_value))
+    if not covered:
+        meters.totals[UNCOVERED] += 1.0
+    if matched and regret > scale:
+        meters.totals[MATCHED_WITH_REGRET] += 1.0
+    if rule == Rule.LINEAR_PROGRAM and outcome == PLANNED:
+        meters.totals[SAFE] += 1.0
+        if violation > scale:
+            meters.totals[SAFE_WITH_VIOLATION] += 1.0
+    if not matched and outcome == PLANNED:
+        meters.totals[UNMATCHED] += 1.0
+        if width < world.suboptimality_gap:
+            meters.totals[UNMATCHED_BELOW_GAP] += 1.0
+
+
+@kernel
+def write_checkpoint(meters, place, record, record_by_row):
+    """Copy the sums so far into the record."""
+    for total in range(N_TOTALS):
+        record[total, place] = meters.totals[total]
+    for kind in range(record_by_row.shape[0]):
+        for row in range(record_by_row.shape[2]):
+            record_by_row[kind, place, row] = meters.by_row[kind, row]
+
+
+@entry_kernel
+def play_rounds(
+    rule,
+    world,
+    problem,
+    statistics,
+    memory,
+    workspace,
+    allocation,
+    meters,
+    seed,
+    epoch,
+    first_round,
+    last_round,
+    checkpoints,
+    record,
+    record_by_row,
+):
+    """Play the rounds first_round .. last_round and record the sums at the checkpoints among them."""
+    place = 0
+    while place < checkpoints.shape[0] and checkpoints[place] < first_round:
+        place += 1
+    audited = world.suboptimality_gap == world.suboptimality_gap
+    for t in range(first_round, last_round + 1):
+        context_uniform, arm_uniform = uniforms(seed, epoch, t, DECISION, 0)
+        context = context_from_uniform(world.probabilities, context_uniform)
+        outcome = allocate(rule, problem, statistics, t, context, seed, epoch, memory, workspace, allocation)
+        arm = arm_from_uniform(allocation, context, arm_uniform)
+        reward = draw_reward(world, arm, context, seed, epoch, t)
+        regret, violation = measure_allocation(world, problem, allocation, meters)
+        meters.totals[ON_FALLBACK] += 1.0 if outcome & FELL_BACK else 0.0
+        if rule <= Rule.THOMPSON_LP:
+            matched = has_optimal_set(world, memory, outcome, workspace)
+            meters.totals[OPTIMAL_SET] += 1.0 if matched else 0.0
+            meters.totals[INFEASIBLE] += 1.0 if outcome & FELL_SHORT else 0.0
+            meters.totals[GAVE_UP] += 1.0 if outcome & STOOD_STILL else 0.0
+            if audited:
+                audit(rule, world, problem, statistics, t, allocation, outcome, matched, regret, violation, meters)
+        else:
+            meters.totals[OPTIMAL_SET] = np.nan  # without a plan there is no active set
+        learn(rule, problem, statistics, t, context, arm, reward, memory, allocation)
+        measure_reward(problem, arm, reward, t, meters)
+        if place < checkpoints.shape[0] and checkpoints[place] == t:
+            write_checkpoint(meters, place, record, record_by_row)
+            place += 1

@@ -1,0 +1,73 @@
+"""How rewards are drawn in a simulation."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.instance import Instance
+from arcbandit.simulation.loop import RewardModel
+
+MEAN_TOLERANCE = 1e-9
+
+
+class ObservedRewards:
+    """Rewards that were observed, pair by pair, to draw from with replacement.
+
+    `samples[k][c]` are the rewards seen of arm k in context c; each pair needs at least one.
+
+    >>> observed = ObservedRewards([[[1.0, 3.0], [0.0]], [[2.0], [4.0]]])
+    >>> observed.instance(revenue_floors=[0.5, 0.5], context_probabilities=[0.5, 0.5]).mean_rewards.tolist()
+    [[2.0, 0.0], [2.0, 4.0]]
+    """
+
+    def __init__(self, samples: Sequence[Sequence[ArrayLike]]) -> None:
+        rows = [[np.asarray(pair, dtype=np.float64).ravel() for pair in row] for row in samples]
+        if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+            raise InvalidInputError("samples must be a table of arms by contexts with rows of one length.")
+        for arm, row in enumerate(rows):
+            for context, pair in enumerate(row):
+                if pair.size == 0 or not np.isfinite(pair).all():
+                    raise InvalidInputError(
+                        f"samples[{arm}][{context}] must hold at least one reward, all of them finite, got {pair!r}."
+                    )
+        flat = [pair for row in rows for pair in row]
+        self.means: NDArray[np.float64] = np.array([[pair.mean() for pair in row] for row in rows])
+        self.samples = np.concatenate(flat)
+        self.sample_start = np.concatenate([[0], np.cumsum([pair.size for pair in flat])]).astype(np.int64)
+
+    def instance(self, revenue_floors: ArrayLike, context_probabilities: ArrayLike, **names: Any) -> Instance:
+        """The instance whose mean rewards are those observed."""
+        return Instance(self.means, revenue_floors, context_probabilities, **names)
+
+
+class RewardSource:
+    """A reward model with the data it needs, checked against the instance it is to serve."""
+
+    def __init__(self, rewards: "str | ObservedRewards", instance: Instance) -> None:
+        self.samples = np.zeros(1)
+        self.sample_start = np.zeros(instance.n_pairs + 1, dtype=np.int64)
+        if isinstance(rewards, ObservedRewards):
+            self.model = RewardModel.RESAMPLED
+            self.name = "resampled"
+            if rewards.means.shape != instance.mean_rewards.shape or not np.allclose(
+                rewards.means, instance.mean_rewards, rtol=MEAN_TOLERANCE, atol=MEAN_TOLERANCE
+            ):
+                raise InvalidInputError(
+                    "mean_rewards of the instance must be the means of the observed rewards; "
+                    "build it with ObservedRewards.instance()."
+                )
+            self.samples, self.sample_start = rewards.samples, rewards.sample_start
+        elif rewards == "gaussian":
+            self.model, self.name = RewardModel.GAUSSIAN, "gaussian"
+        elif rewards == "bernoulli":
+            self.model, self.name = RewardModel.BERNOULLI, "bernoulli"
+            low, high = instance.mean_rewards.min(), instance.mean_rewards.max()
+            if low < 0.0 or high > 1.0:
+                raise InvalidInputError(
+                    f"mean_rewards must be from 0 to 1 for Bernoulli rewards, got {low:g} to {high:g}."
+                )
+        else:
+            raise InvalidInputError(f"rewards must be 'gaussian', 'bernoulli' or ObservedRewards, got {rewards!r}.")

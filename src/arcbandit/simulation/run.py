@@ -1,0 +1,261 @@
+"""Simulations: policies on an instance, epoch by epoch, on as many workers as there are."""
+
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.instance import Instance
+from arcbandit.kernels.program import PlanStatus
+from arcbandit.planning import Plan, solve_lp
+from arcbandit.policies.base import Policy
+from arcbandit.policies.registry import policy as policy_by_name
+from arcbandit.simulation.loop import N_BY_ROW, N_TOTALS, WORST_EXPECTED, WORST_REALISED, Meters, World, play_rounds
+from arcbandit.simulation.rewards import ObservedRewards, RewardSource
+from arcbandit.simulation.trace import BY_FLOOR, Trace
+
+Floats = NDArray[np.float64]
+
+DEFAULT_CHECKPOINTS = 300
+# Pairs times rounds between two looks at the clock and the keyboard: about a tenth of a second.
+WORK_BETWEEN_LOOKS = 2_000_000
+
+Progress = Callable[[int], None]  # called with the number of rounds played since the last call
+
+
+class Task(NamedTuple):
+    """One epoch of one policy."""
+
+    instance: Instance
+    label: str
+    policy: Policy  # unbound
+    rewards: "str | ObservedRewards"
+    available: NDArray[np.bool_] | None
+    optimum: Plan
+    suboptimality_gap: float
+    horizon: int
+    seed: int
+    epoch: int
+    checkpoints: NDArray[np.int64]
+    window: int
+
+
+def simulate(
+    instance: Instance,
+    policies: "Sequence[str | Policy] | Mapping[str, str | Policy]",
+    horizon: int,
+    epochs: int = 5,
+    seed: int = 0,
+    *,
+    jobs: int | None = None,
+    checkpoints: "int | Iterable[int] | None" = None,
+    rewards: "str | ObservedRewards" = "gaussian",
+    window: int | None = None,
+    available: ArrayLike | None = None,
+    suboptimality_gap: float | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Run each policy for `epochs` independent epochs of `horizon` rounds and record every metric.
+
+    Policies come by name or as configured objects; a mapping gives them labels of its own. In an epoch all of them
+    meet the same contexts and the same noise. `jobs` workers share the epochs: threads, or whatever backend
+    joblib.parallel_config sets; the result does not depend on it. `checkpoints` is how many, or which rounds.
+    `window` is the length of the sliding windows over which each floor's worst shortfall is reported. With
+    `suboptimality_gap` (rho*) the run counts where the paper's statements hold.
+
+    >>> from arcbandit import paper_instance
+    >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
+    >>> trace.regret["olp"].shape == (2, len(trace.rounds))
+    True
+    """
+    horizon = _at_least_one("horizon", horizon)
+    epochs = _at_least_one("epochs", epochs)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidInputError(f"seed must be a whole number of at least 0, got {seed!r}.")
+    length = 0 if window is None else _at_least_one("window", window)
+    labelled = _labelled(policies)
+    source = RewardSource(rewards, instance)
+    places = _checkpoints(checkpoints, horizon)
+    mask = None if available is None else np.array(available)
+    optimum = _optimum(instance, mask)
+    tasks = [
+        Task(
+            instance,
+            label,
+            policy,
+            rewards,
+            mask,
+            optimum,
+            np.nan if suboptimality_gap is None else suboptimality_gap,
+            horizon,
+            int(seed),
+            epoch,
+            places,
+            length,
+        )
+        for label, policy in labelled.items()
+        for epoch in range(epochs)
+    ]
+    # Checked before any work is done: a policy that does not fit the instance says so at once.
+    for policy in labelled.values():
+        policy.for_instance(instance, horizon=horizon, available=mask)
+    results = list(_run_all(tasks, jobs, progress))
+    by_policy = {
+        label: [results[place] for place, task in enumerate(tasks) if task.label == label] for label in labelled
+    }
+    return Trace(
+        rounds=places,
+        policies=tuple(labelled),
+        floors=(*instance.arms, *(group.name for group in instance.group_floors)),
+        records={label: np.array([record for record, _ in parts]) for label, parts in by_policy.items()},
+        floor_records={label: np.array([floors for _, floors in parts]) for label, parts in by_policy.items()},
+        settings={
+            "instance": instance.to_dict(),
+            "optimal_value": optimum.value,
+            "feasible": optimum.status == PlanStatus.OPTIMAL,
+            "horizon": horizon,
+            "epochs": epochs,
+            "seed": int(seed),
+            "rewards": source.name,
+            "window": length or None,
+            "versions": _versions(),
+        },
+    )
+
+
+def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
+    """Play one epoch; return its sums (N_TOTALS, P) and floors' sums (4, P, M) at the checkpoints."""
+    bound = task.policy.for_instance(
+        task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch
+    )
+    n_rows = bound._problem.floors.shape[0]
+    source = RewardSource(task.rewards, task.instance)
+    optimum = task.optimum
+    slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors])
+    world = World(
+        mean_rewards=task.instance.mean_rewards.copy(),
+        probabilities=task.instance.context_probabilities.copy(),
+        optimal_value=optimum.value,
+        used_pairs=np.ascontiguousarray(~optimum.idle_pairs),
+        slack_floors=slack_floors,
+        optimal_columns=int((~optimum.idle_pairs).sum() + slack_floors.sum()),
+        model=int(source.model),
+        noise_scale=task.instance.noise_scale,
+        samples=source.samples,
+        sample_start=source.sample_start,
+        suboptimality_gap=float(task.suboptimality_gap),
+    )
+    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, task.window)))
+    # A window that never fell short still has a worst one: the maximum starts below any shortfall.
+    meters.by_row[[WORST_EXPECTED, WORST_REALISED]] = -np.inf if task.window else np.nan
+    record = np.zeros((N_TOTALS, len(task.checkpoints)))
+    floor_record = np.zeros((len(BY_FLOOR), len(task.checkpoints), n_rows))
+    stretch = max(1, WORK_BETWEEN_LOOKS // task.instance.n_pairs)
+    for first in range(1, task.horizon + 1, stretch):
+        last = min(first + stretch - 1, task.horizon)
+        play_rounds(
+            int(bound.rule),
+            world,
+            bound._problem,
+            bound._statistics,
+            bound._memory,
+            bound._workspace,
+            bound._allocation,
+            meters,
+            task.seed,
+            task.epoch,
+            first,
+            last,
+            task.checkpoints,
+            record,
+            floor_record,
+        )
+        if progress is not None:
+            progress(last - first + 1)
+    return record, floor_record
+
+
+def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> Iterator[tuple[Floats, Floats]]:
+    if jobs == 1:
+        for task in tasks:
+            yield run_task(task, progress)
+        return
+    # One round compiles everything; workers that compiled at the same time would only wait for each other.
+    run_task(tasks[0]._replace(horizon=1, checkpoints=np.ones(1, dtype=np.int64)))
+    parallel = joblib.Parallel(n_jobs=-1 if jobs is None else jobs, prefer="threads", return_as="generator")
+    for task, result in zip(tasks, parallel(joblib.delayed(run_task)(task) for task in tasks), strict=True):
+        if progress is not None:
+            progress(task.horizon)
+        yield result
+
+
+def _optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Plan:
+    index = {name: place for place, name in enumerate(instance.arms)}
+    groups = [
+        type(group)(group.name, tuple(index[str(arm)] for arm in group.arms), group.floor)
+        for group in instance.group_floors
+    ]
+    return solve_lp(
+        instance.mean_rewards,
+        instance.mean_rewards,
+        instance.revenue_floors,
+        instance.context_probabilities,
+        group_floors=groups,
+        available=available,
+        on_infeasible="least_shortfall",
+    )
+
+
+def _labelled(policies: "Sequence[str | Policy] | Mapping[str, str | Policy]") -> dict[str, Policy]:
+    if isinstance(policies, (str, Policy)):
+        policies = [policies]
+    labelled: dict[str, Policy] = {}
+    pairs = policies.items() if isinstance(policies, Mapping) else ((None, choice) for choice in policies)
+    for label, choice in pairs:
+        if isinstance(choice, str):
+            configured = policy_by_name(choice)
+        elif isinstance(choice, Policy):
+            configured = choice.unbound()
+        else:
+            raise InvalidInputError(f"policies must be names or policies, got {choice!r}.")
+        name = configured.label if label is None else label
+        if name in labelled:
+            raise InvalidInputError(f"policies must have labels of their own, but two are {name!r}; give a mapping.")
+        labelled[name] = configured
+    if not labelled:
+        raise InvalidInputError("policies must hold at least one policy, got none.")
+    return labelled
+
+
+def _checkpoints(chosen: "int | Iterable[int] | None", horizon: int) -> NDArray[np.int64]:
+    if chosen is None or isinstance(chosen, (int, np.integer)):
+        count = DEFAULT_CHECKPOINTS if chosen is None else _at_least_one("checkpoints", chosen)
+        spaced = np.rint(np.geomspace(1, horizon, min(count, horizon))).astype(np.int64)
+        return np.unique(np.append(spaced, horizon))
+    rounds = np.unique(np.array(list(chosen), dtype=np.int64))
+    if rounds.size == 0 or rounds[0] < 1 or rounds[-1] > horizon:
+        raise InvalidInputError(f"checkpoints must be rounds from 1 to the horizon {horizon}, got {rounds.tolist()}.")
+    return np.unique(np.append(rounds, horizon))
+
+
+def _at_least_one(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidInputError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    return int(value)
+
+
+def _versions() -> dict[str, str]:
+    import numba
+
+    import arcbandit
+
+    return {
+        "arcbandit": arcbandit.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }

@@ -1,0 +1,173 @@
+"""Using a policy in one's own loop."""
+
+import numpy as np
+import pytest
+
+from arcbandit import BLP, OLP, OPLP, Greedy, GroupFloor, LinearProgramRule, ThompsonLP, policy
+from arcbandit.errors import InvalidInputError, InvalidInstanceError, UnknownNameError
+from arcbandit.policies.state import NOISE_SCALE
+
+
+def play(decider, means, rounds, seed=0, noise=1.0):
+    random = np.random.default_rng(seed)
+    n_contexts = np.asarray(means).shape[1]
+    for _ in range(rounds):
+        context = int(random.integers(n_contexts))
+        decision = decider.decide(context)
+        decider.update(context, decision.arm, means[decision.arm][context] + noise * random.normal())
+
+
+class TestSettingUp:
+    def test_arms_and_contexts_go_by_name_and_by_index(self):
+        decider = OLP([0.1, 0.1], [0.5, 0.5], arms=["a", "b"], contexts=["x", "y"])
+        assert decider.decide("x").arm in ("a", "b")
+        assert decider.decide(1).arm in ("a", "b")
+        decider.update("y", 0, 1.0)
+        assert decider.pulls().tolist() == [[0, 1], [0, 0]]
+        assert OLP([0.1, 0.1], [0.5, 0.5]).decide(0).arm in (0, 1)
+
+    def test_bounds_on_rewards_give_the_noise_scale(self):
+        assert OLP([0.1], [1.0], reward_bounds=(-1, 3))._problem.settings[NOISE_SCALE] == 2.0
+        assert OLP([0.1], [1.0], reward_bounds=(-1, 3), noise_scale=0.5)._problem.settings[NOISE_SCALE] == 0.5
+        with pytest.raises(InvalidInputError, match="within reward_bounds"):
+            OLP([0.1], [1.0], reward_bounds=(0, 1)).update(0, 0, 1.5)
+
+    @pytest.mark.parametrize(
+        ("settings", "words"),
+        [
+            ({"reward_bounds": (1, 1)}, "increasing"),
+            ({"reward_bounds": 3}, "pair"),
+            ({"noise_scale": 0}, "noise_scale must be positive"),
+            ({"seed": -1}, "seed must be a whole number"),
+            ({"seed": 1.5}, "seed must be a whole number"),
+            ({"caution": 1}, "no dial 'caution'"),
+            ({"available": [[True, False], [True, False]]}, "leave each context an arm"),
+            ({"available": [[1, 1], [1, 1]]}, "booleans"),
+        ],
+    )
+    def test_a_bad_setting_is_named(self, settings, words):
+        with pytest.raises(InvalidInputError, match=words):
+            OLP([0.1, 0.1], [0.5, 0.5], **settings)
+
+    def test_a_bad_problem_is_named(self):
+        with pytest.raises(InvalidInstanceError, match="revenue_floors"):
+            OLP([-0.1, 0.1], [0.5, 0.5])
+        with pytest.raises(InvalidInstanceError, match="context_probabilities"):
+            OLP([0.1, 0.1], [0.5, 0.6])
+        with pytest.raises(InvalidInputError, match="contexts must be given"):
+            OLP([0.1, 0.1])
+        with pytest.raises(InvalidInputError, match="has no problem yet"):
+            OLP().decide(0)
+        with pytest.raises(UnknownNameError, match="no policy 'best'"):
+            policy("best")
+
+    def test_policies_are_points_of_one_rule(self):
+        """OLP, OPLP, BLP and Greedy play exactly as the two-dial rule at their point."""
+        means = [[1.0, 0.2], [0.3, 0.8]]
+        for kind, optimism, caution in ((OLP, 1, 1), (OPLP, 1, -1), (BLP, 1, 0), (Greedy, 0, 0)):
+            named = kind([0.2, 0.2], [0.5, 0.5], seed=2)
+            dialled = LinearProgramRule([0.2, 0.2], [0.5, 0.5], optimism=optimism, caution=caution, seed=2)
+            play(named, means, 300)
+            play(dialled, means, 300)
+            assert (named.allocation() == dialled.allocation()).all()
+            assert (named.pulls() == dialled.pulls()).all()
+
+
+class TestLearning:
+    def test_contexts_can_be_estimated_along_the_way(self):
+        decider = BLP([0.1, 0.1], contexts=["often", "seldom"], seed=1)
+        for t in range(400):
+            context = "seldom" if t % 4 == 0 else "often"
+            decider.update(context, decider.decide(context).arm, 1.0)
+        assert decider._problem.context_probabilities == pytest.approx([0.75, 0.25], abs=0.01)
+
+    def test_late_and_unordered_rewards_give_the_same_means(self):
+        ordered, unordered = OLP([0.1, 0.1], [0.5, 0.5]), OLP([0.1, 0.1], [0.5, 0.5])
+        rewards = [(0, 0, 1.0), (1, 0, 2.0), (0, 1, 0.5), (0, 0, 3.0)]
+        for context, arm, reward in rewards:
+            ordered.update(context, arm, reward)
+        for context, arm, reward in reversed(rewards):
+            unordered.update(context, arm, reward)
+        assert (ordered.pulls() == unordered.pulls()).all()
+        assert ordered._statistics.by_pair[1] == pytest.approx(unordered._statistics.by_pair[1], abs=1e-15)
+
+    def test_every_arm_is_tried_in_each_context_first(self):
+        """The first rounds of a context play each of its arms once, in any order, rare contexts whenever they come."""
+        decider = OLP([0.1, 0.1, 0.1], [0.9, 0.1], seed=3)
+        tried = [decider.decide(0).arm]
+        decider.update(0, tried[0], 1.0)
+        for _ in range(2):
+            decision = decider.decide(0)
+            assert decision.arm not in tried
+            assert decision.probability == pytest.approx(1 / (3 - len(tried)))
+            tried.append(decision.arm)
+            decider.update(0, decision.arm, 1.0)
+        decider.decide(0)
+        assert decider.allocation()[:, 1].tolist() == [1 / 3] * 3
+
+    def test_group_floors_are_met(self):
+        """Two weak arms that are owed revenue together get it, from the one that costs least."""
+        group = GroupFloor("others", (1, 2), 0.3)
+        decider = BLP([0.0, 0.0, 0.0], [0.5, 0.5], group_floors=[group], seed=5, noise_scale=0.1)
+        means = [[2.0, 2.0], [1.0, 0.2], [0.2, 0.5]]
+        play(decider, means, 3000, noise=0.1)
+        shares = decider.allocation()
+        earned = (0.5 * np.array(means) * shares).sum(axis=1)
+        assert earned[1] + earned[2] == pytest.approx(0.3, abs=0.02)
+        assert shares[1, 0] > 0.5
+        decider.set_floor("others", 0.0)
+        decider.decide(0)
+        assert decider.allocation()[0].tolist() == [1.0, 1.0]
+
+    def test_floors_that_cannot_be_met_are_missed_by_the_least(self):
+        decider = OPLP([5.0, 0.0], [1.0], seed=1, noise_scale=0.01)
+        play(decider, [[1.0], [2.0]], 200, noise=0.01)
+        assert decider.allocation()[:, 0].tolist() == [1.0, 0.0]
+
+    def test_thompson_draws_depend_on_the_seed_alone(self):
+        first, again, other = (ThompsonLP([0.2, 0.2], [0.5, 0.5], seed=seed) for seed in (1, 1, 2))
+        for decider in (first, again, other):
+            play(decider, [[1.0, 0.9], [0.9, 1.0]], 200)
+        assert (first.pulls() == again.pulls()).all()
+        assert (first.pulls() != other.pulls()).any()
+
+
+class TestChanging:
+    def test_names_and_probabilities_are_checked(self):
+        decider = OLP([0.1, 0.1], [0.5, 0.5], arms=["a", "b"])
+        before = decider.snapshot()
+        with pytest.raises(InvalidInputError, match="taken"):
+            decider.add_arm("a")
+        with pytest.raises(InvalidInputError, match="non-empty"):
+            decider.add_arm()
+        with pytest.raises(InvalidInputError, match="probability of the new context"):
+            decider.add_context()
+        with pytest.raises(InvalidInputError, match="below 1"):
+            decider.add_context(probability=1.0)
+        with pytest.raises(InvalidInputError, match="non-negative"):
+            decider.set_floor("a", -1)
+        with pytest.raises(UnknownNameError, match="no arm 'c'"):
+            decider.retire_arm("c")
+        assert decider.snapshot() == before
+
+    def test_the_last_arm_of_a_context_cannot_go(self):
+        decider = OLP([0.1, 0.1], [0.5, 0.5], available=[[True, False], [True, True]])
+        decider.retire_arm(0)
+        with pytest.raises(InvalidInputError, match="no arm left"):
+            decider.retire_arm(1)
+
+    def test_a_new_context_takes_its_share_from_the_others(self):
+        decider = OLP([0.1, 0.1], [0.5, 0.5])
+        assert decider.add_context(probability=0.2) == 2
+        assert decider._problem.context_probabilities == pytest.approx([0.4, 0.4, 0.2])
+
+    def test_snapshots_of_another_kind_are_refused(self):
+        snapshot = OLP([0.1], [1.0]).snapshot()
+        with pytest.raises(InvalidInputError, match="policy 'oplp'"):
+            OPLP.restore(snapshot)
+        with pytest.raises(InvalidInputError, match="version"):
+            OLP.restore({**snapshot, "version": 99})
+        with pytest.raises(InvalidInputError, match="format"):
+            OLP.restore({})
+        with pytest.raises(InvalidInputError, match="complete"):
+            OLP.restore({key: value for key, value in snapshot.items() if key != "memory"})

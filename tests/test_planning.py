@@ -1,0 +1,413 @@
+import doctest
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from arcbandit import planning
+from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
+from arcbandit.experiments.paper_instances import nu
+from arcbandit.instance import GroupFloor, Instance
+from arcbandit.kernels.program import PIVOTS, make_workspace
+from arcbandit.planning import PlanStatus, plan, solve_lp, solve_program
+from tests.certificates import (
+    FLOOR_TOLERANCE,
+    Problem,
+    check_allocation,
+    check_infeasible,
+    check_optimal,
+    infeasibility,
+)
+from tests.reference.highs import HighsTwin
+from tests.strategies import KINDS, planning_problems, random_case, with_floors
+
+MEANS = np.array([[9.0, 3, 6], [0, 1.5, 0], [0, 0, 3]])
+FLOORS = np.array([1, 0.25, 0.5])
+UNIFORM = np.full(3, 1 / 3)
+# Arms 2 and 3 can earn 1/2 and 1 at most, each in a context of its own.
+OUT_OF_REACH = np.array([1, 0.75, 0.5])
+
+
+def solve(**changes):
+    """`solve_lp` on nu, with changes."""
+    given_ = {
+        "objective_means": MEANS,
+        "constraint_means": MEANS,
+        "revenue_floors": FLOORS,
+        "context_probabilities": UNIFORM,
+    }
+    return solve_lp(**(given_ | changes))
+
+
+class TestWhatAPlanHolds:
+    def test_the_plan_of_nu(self):
+        """Revenue 5.25; arms 2 and 3 earn exactly their floors, at one unit of revenue for each unit."""
+        found = plan(nu())
+        assert found.status == PlanStatus.OPTIMAL
+        assert found.allocation.tolist() == [[1, 0.5, 0.5], [0, 0.5, 0], [0, 0, 0.5]]
+        assert found.value == 5.25
+        assert found.arm_revenue.tolist() == [4.5, 0.25, 0.5]
+        assert found.floor_prices.tolist() == [0, 1, 1]
+        assert found.active_floors.tolist() == [False, True, True]
+        assert found.active_set == ({1, 2}, {(1, 0), (2, 0), (2, 1), (1, 2)})
+        assert len(found.active_set) == 6
+        assert not found.degenerate
+        assert found.shortfall.tolist() == [0, 0, 0]
+        assert found.total_shortfall == 0
+        assert found.conflicting_floors == ()
+
+    def test_prices_are_what_the_last_unit_of_a_floor_costs(self):
+        """Raise a floor by a thousandth and the revenue falls by a thousandth of its price."""
+        base = solve()
+        for arm in range(3):
+            raised = solve(revenue_floors=FLOORS + 1e-3 * np.eye(3)[arm])
+            assert base.value - raised.value == pytest.approx(1e-3 * base.floor_prices[arm], abs=1e-12)
+
+    def test_the_value_is_the_context_values_less_the_price_of_the_floors(self):
+        """Strong duality, in the plan's own fields, with a group floor at work."""
+        found = solve(group_floors=[GroupFloor("small", (1, 2), 1.0)])
+        assert found.group_revenue.tolist() == pytest.approx([1.0])
+        assert found.group_prices[0] > 0
+        paid = found.floor_prices @ found.revenue_floors + found.group_prices @ found.group_floors
+        assert found.value == pytest.approx(found.context_values.sum() - paid, rel=1e-14)
+        assert found.active_group_floors.tolist() == [True]
+        assert 3 in found.active_set.floors
+
+    def test_plan_and_solve_lp_agree_on_an_instance(self):
+        """LP(mu, mu), groups by name included."""
+        instance = Instance(MEANS, FLOORS, UNIFORM, group_floors=[GroupFloor("small", ("2", "3"), 1.0)])
+        same = solve(group_floors=[GroupFloor("small", (1, 2), 1.0)])
+        assert plan(instance).allocation.tobytes() == same.allocation.tobytes()
+
+    def test_a_degenerate_optimum_is_flagged(self):
+        """Floors met exactly by a vertex of pure choices: more active constraints than the vertex needs."""
+        found = solve(revenue_floors=[3, 0, 0])
+        assert found.value == 6
+        assert found.degenerate
+
+    def test_the_inputs_are_neither_changed_nor_kept(self):
+        """The caller's arrays stay the caller's."""
+        means, floors = MEANS.copy(), FLOORS.copy()
+        found = solve(objective_means=means, constraint_means=means, revenue_floors=floors)
+        floors[:] = 99
+        assert (means == MEANS).all()
+        assert found.revenue_floors.tolist() == FLOORS.tolist()
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"objective_means": [1, 2, 3]}, "objective_means must have 2 dimension"),
+            ({"objective_means": np.zeros((0, 3))}, "at least one arm and context"),
+            ({"objective_means": [["a"]]}, "objective_means must be numbers"),
+            ({"objective_means": [[1, 2], [3]]}, "objective_means must be numbers"),
+            ({"objective_means": [[1, np.nan, 2]] * 3}, r"objective_means must be finite, got nan at \(0, 1\)"),
+            ({"constraint_means": [[1, 2, 3]]}, "constraint_means must have the shape of objective_means"),
+            ({"constraint_means": np.full((3, 3), np.inf)}, "constraint_means must be finite"),
+            ({"revenue_floors": [1, 2]}, r"revenue_floors must have shape \(3,\), got \(2,\)"),
+            ({"revenue_floors": 1.0}, "revenue_floors must have 1 dimension"),
+            ({"revenue_floors": [0, 0, -np.inf]}, "revenue_floors must be finite"),
+            ({"context_probabilities": [1]}, r"context_probabilities must have shape \(3,\)"),
+            ({"context_probabilities": [0.5, 0.6, -0.1]}, "context_probabilities must be non-negative, got -0.1"),
+            ({"group_floors": [GroupFloor("g", (0, 3), 1)]}, "indices from 0 to 2, got 3"),
+            ({"group_floors": [GroupFloor("g", ("arm 1",), 1)]}, "got 'arm 1'"),
+            ({"available": np.ones((3, 2), dtype=bool)}, r"available must be booleans of shape \(3, 3\)"),
+            ({"available": np.ones((3, 3))}, "available must be booleans"),
+            ({"available": [[True, False, True]] * 3}, "context 1 has none"),
+            ({"solver": "magic"}, "solver must be 'simplex' or 'highs', got 'magic'"),
+            ({"on_infeasible": "ignore"}, "on_infeasible must be 'raise' or 'least_shortfall', got 'ignore'"),
+        ],
+    )
+    def test_says_what_is_wrong_with_which_argument(self, changes, message):
+        """Which parameter, must be what, got what."""
+        with pytest.raises(InvalidInputError, match=message):
+            solve(**changes)
+
+    def test_a_warm_start_of_another_shape(self):
+        """Of other arms and contexts, or of other floors."""
+        other = solve_lp([[1.0]], [[1.0]], [0], [1])
+        with pytest.raises(InvalidInputError, match=r"warm_start must be a plan of shape \(3, 3\) with 3 floors"):
+            solve(warm_start=other)
+        grouped = solve(group_floors=[GroupFloor("g", (0,), 0)])
+        with pytest.raises(InvalidInputError, match=r"with 3 floors, got shape .* with 4"):
+            solve(warm_start=grouped)
+
+    def test_a_solver_that_gives_up_is_an_error_of_its_own(self, monkeypatch):
+        """Neither a plan nor a proof: PlanningError, never a wrong plan."""
+
+        def give_up(program, *, least_shortfall, start):
+            return solve_program(program)._replace(status=PlanStatus.PIVOT_LIMIT)
+
+        monkeypatch.setattr(planning, "solve_program", give_up)
+        with pytest.raises(PlanningError, match="could neither find an optimal plan nor prove"):
+            solve()
+
+
+class TestWarmStart:
+    def test_gives_the_same_plan(self):
+        """From its own basis, and from that of a different problem."""
+        cold = solve()
+        assert solve(warm_start=cold).allocation.tobytes() == cold.allocation.tobytes()
+        other = solve(objective_means=-MEANS, constraint_means=MEANS[::-1], on_infeasible="least_shortfall")
+        assert solve(warm_start=other).value == pytest.approx(cold.value, rel=1e-14)
+
+    def test_leaves_the_earlier_plan_as_it_was(self):
+        """Its basis is copied, not moved on."""
+        first = solve()
+        before = [part.copy() for part in first.basis]
+        solve(objective_means=MEANS[::-1], warm_start=first)
+        assert all((part == old).all() for part, old in zip(first.basis, before, strict=True))
+
+    def test_needs_no_pivot_when_nothing_moved(self, monkeypatch):
+        """The basis is passed on to the kernel."""
+        pivots = []
+
+        def watched(program, basis, least_shortfall, workspace, allocation, kernel=planning.plan_kernel):
+            status = kernel(program, basis, least_shortfall, workspace, allocation)
+            pivots.append(int(workspace.counts[PIVOTS]))
+            return status
+
+        monkeypatch.setattr(planning, "plan_kernel", watched)
+        solve(warm_start=solve())
+        assert pivots[0] > 0
+        assert pivots[1] == 0
+
+    def test_from_the_reference_solver_is_a_cold_start(self):
+        """HiGHS hands over no basis, and that is no obstacle."""
+        assert solve(warm_start=solve(solver="highs")).value == 5.25
+
+
+class TestAvailability:
+    def test_a_closed_pair_is_never_played(self):
+        """The best pair of nu closed: context 1 goes to nobody who earns there."""
+        available = np.ones((3, 3), dtype=bool)
+        available[0, 0] = False
+        found = solve(available=available)
+        assert found.allocation[0, 0] == 0
+        check_optimal(Problem(MEANS, MEANS, FLOORS, UNIFORM, (), available), found)
+
+    def test_closing_pairs_can_make_floors_unreachable(self):
+        """Arm 2 earns in context 2 only."""
+        available = np.ones((3, 3), dtype=bool)
+        available[1, 1] = False
+        with pytest.raises(InfeasibleError, match="arm 1"):
+            solve(available=available)
+
+    def test_coefficients_of_closed_pairs_do_not_matter(self):
+        """Not even huge ones, which would otherwise set the scale of their row."""
+        available = np.ones((3, 3), dtype=bool)
+        available[2, 0] = False
+        means = MEANS.copy()
+        means[2, 0] = 1e15
+        found = solve(objective_means=means, constraint_means=means, available=available)
+        assert found.allocation.tolist() == solve(available=available).allocation.tolist()
+
+
+class TestInfeasibleFloors:
+    def test_raise_with_the_floors_in_conflict_and_the_least_shortfall(self):
+        """Arm 2 wants 3/4 and can earn 1/2."""
+        with pytest.raises(InfeasibleError, match=r"floors of arm 1 together; the least total shortfall is 0\.25") as e:
+            solve(revenue_floors=OUT_OF_REACH)
+        assert e.value.conflicting_floors == ("arm 1",)
+        assert e.value.least_shortfall == pytest.approx(0.25, rel=1e-12)
+
+    def test_name_arms_and_groups_as_the_instance_does(self):
+        """Two arms of one context, half of it each, and a group that wants more than both."""
+        instance = Instance([[1], [1]], [0, 0], [1], arms=["a", "b"], group_floors=[GroupFloor("all", ("a", "b"), 1.5)])
+        with pytest.raises(InfeasibleError) as error:
+            plan(instance)
+        assert error.value.conflicting_floors == ("all",)
+        assert plan(instance, on_infeasible="least_shortfall").group_shortfall.tolist() == [0.5]
+
+    def test_may_be_planned_for_by_falling_short_least(self):
+        """All of context 2 to arm 2; revenue decides the rest."""
+        found = solve(revenue_floors=OUT_OF_REACH, on_infeasible="least_shortfall")
+        assert found.status == PlanStatus.INFEASIBLE
+        np.testing.assert_allclose(found.allocation, [[1, 0, 0.5], [0, 1, 0], [0, 0, 0.5]], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(found.shortfall, [0, 0.25, 0], rtol=0, atol=1e-14)
+        assert found.conflicting_floors == (1,)
+
+    @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+    @pytest.mark.parametrize("solver", ["simplex", "highs"])
+    def test_the_unit_of_money_does_not_matter(self, scale, solver):
+        """A billionth of a cent or the budget of a state: the same plan."""
+        found = solve(
+            objective_means=scale * MEANS,
+            constraint_means=scale * MEANS,
+            revenue_floors=scale * OUT_OF_REACH,
+            on_infeasible="least_shortfall",
+            solver=solver,
+        )
+        assert found.status == PlanStatus.INFEASIBLE
+        assert found.total_shortfall == pytest.approx(0.25 * scale, rel=1e-9)
+        assert found.value == pytest.approx(5.0 * scale, rel=1e-9)
+
+    def test_a_floor_in_huge_units_does_not_drown_one_in_small_units(self):
+        """Half the context meets arm 1's floor of 5e9; the rest must go to arm 2, though it earns little."""
+        means = [[1e10], [1.0]]
+        found = solve_lp(means, means, [5e9, 1.0], [1.0], on_infeasible="least_shortfall")
+        np.testing.assert_allclose(found.allocation, [[0.5], [0.5]], rtol=0, atol=1e-9)
+        assert found.total_shortfall == pytest.approx(0.5, rel=1e-8)
+
+    @pytest.mark.parametrize("kind", ["infeasible", "infeasible-integer", "infeasible-groups"])
+    def test_the_least_shortfall_and_then_the_revenue_are_those_of_highs(self, kind):
+        """Two linear programs one after the other, solved by someone else, on 200 problems of each kind."""
+        rng = np.random.default_rng(41)
+        twin = HighsTwin()
+        for _ in range(200):
+            problem = random_case(rng, kind, int(rng.integers(1, 7)), int(rng.integers(1, 8))).problem
+            found = problem.solve(on_infeasible="least_shortfall")
+            shortfall, value = twin.least_shortfall(problem)
+            check_allocation(problem, found.allocation)
+            assert found.status == PlanStatus.INFEASIBLE
+            assert found.total_shortfall > 0
+            assert found.total_shortfall == pytest.approx(shortfall, rel=1e-9, abs=1e-9 * problem.row_scale.max())
+            assert found.value == pytest.approx(value, rel=1e-9, abs=1e-9 * np.abs(problem.objective).max())
+
+    @pytest.mark.parametrize("kind", ["infeasible", "infeasible-integer", "infeasible-groups"])
+    def test_floors_said_to_conflict_do_conflict(self, kind):
+        """The prices prove it, without any other floor, and the floors alone stay infeasible."""
+        rng = np.random.default_rng(43)
+        fewer = 0
+        for _ in range(200):
+            problem = random_case(rng, kind, int(rng.integers(1, 7)), int(rng.integers(1, 8))).problem
+            found = problem.solve(on_infeasible="least_shortfall")
+            ray = solve_program(problem.program()).ray
+            check_infeasible(problem, ray)
+            conflicting = list(found.conflicting_floors)
+            assert conflicting
+            fewer += len(conflicting) < problem.floors.size
+            only = np.where(np.isin(np.arange(ray.size), conflicting), ray, 0.0)
+            check_infeasible(problem, only)
+            # Arms that are not in conflict give up their floors; a group's floor cannot be negative, but 0 may bind,
+            # so the group goes.
+            n_arms = len(problem.revenue_floors)
+            floors = np.where(np.isin(np.arange(n_arms), conflicting), problem.revenue_floors, -1e3)
+            groups = tuple(group for row, group in enumerate(problem.groups) if n_arms + row in conflicting)
+            alone = problem._replace(revenue_floors=floors, groups=groups)
+            assert alone.solve(on_infeasible="least_shortfall").status == PlanStatus.INFEASIBLE
+        assert fewer > 50
+
+    @pytest.mark.parametrize("excess", [1e-6, 1e-3, 1.0])
+    def test_the_border_of_feasibility_is_where_it_should_be(self, excess):
+        """At the border a plan, above it by a millionth a proof, on problems whose border is known exactly."""
+        rng = np.random.default_rng(47)
+        for _ in range(100):
+            at_border = random_case(rng, "boundary", int(rng.integers(1, 6)), int(rng.integers(1, 7))).problem
+            check_optimal(at_border, at_border.solve())
+            prices = np.ones(at_border.floors.size)
+            worth = at_border.revenue.max(axis=0)
+            best = at_border.earned(np.eye(len(worth := at_border.revenue))[worth.argmax(axis=0)].T)
+            problem = with_floors(at_border, best)
+            check_optimal(problem, problem.solve())
+            beyond = with_floors(at_border, best + excess * at_border.row_scale)
+            assert infeasibility(beyond, prices) > 0
+            assert beyond.solve(on_infeasible="least_shortfall").status == PlanStatus.INFEASIBLE
+
+
+class TestTheReferenceSolver:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_gives_the_same_value_and_prices_that_prove_it(self, kind):
+        """solver="highs" is the same function through other code."""
+        rng = np.random.default_rng(53)
+        for _ in range(10):
+            problem, feasible = random_case(rng, kind, int(rng.integers(1, 6)), int(rng.integers(1, 7)))
+            ours = problem.solve(on_infeasible="least_shortfall")
+            theirs = problem.solve(on_infeasible="least_shortfall", solver="highs")
+            assert ours.status == theirs.status
+            size = np.abs(problem.objective).max()
+            assert ours.value == pytest.approx(theirs.value, rel=1e-8, abs=1e-8 * size)
+            if feasible:
+                lacking = (problem.floors - problem.earned(theirs.allocation)) / problem.row_scale
+                assert lacking.max() <= FLOOR_TOLERANCE
+
+    def test_raises_the_same_error(self):
+        """Conflicting floors and least shortfall included."""
+        with pytest.raises(InfeasibleError) as error:
+            solve(revenue_floors=OUT_OF_REACH, solver="highs")
+        assert error.value.conflicting_floors == ("arm 1",)
+        assert error.value.least_shortfall == pytest.approx(0.25, rel=1e-9)
+
+
+class TestCertificates:
+    @settings(max_examples=400, deadline=None)
+    @given(planning_problems())
+    def test_every_plan_carries_a_certificate(self, problem):
+        """Optimal plans prove that nothing earns more; infeasible floors come with prices that prove it."""
+        found = problem.solve(on_infeasible="least_shortfall")
+        check_allocation(problem, found.allocation)
+        if found.status == PlanStatus.OPTIMAL:
+            check_optimal(problem, found)
+        else:
+            check_infeasible(problem, solve_program(problem.program()).ray)
+
+    @settings(max_examples=100, deadline=None)
+    @given(planning_problems(), planning_problems())
+    def test_a_plan_started_from_another_problem_carries_one_too(self, problem, other):
+        """Any earlier plan of the same shape is a start."""
+        if other.objective.shape != problem.objective.shape or len(other.groups) != len(problem.groups):
+            other = problem._replace(objective_means=-problem.objective_means)
+        earlier = other.solve(on_infeasible="least_shortfall")
+        found = problem.solve(on_infeasible="least_shortfall", warm_start=earlier)
+        assert found.status == problem.solve(on_infeasible="least_shortfall").status
+        if found.status == PlanStatus.OPTIMAL:
+            check_optimal(problem, found)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_seeded_problems_of_every_kind(self, kind):
+        """Feasible ones are proved optimal, infeasible ones proved infeasible, large shapes included."""
+        rng = np.random.default_rng(59)
+        for number in range(100):
+            shape = (40, 60) if number == 0 else (int(rng.integers(1, 9)), int(rng.integers(1, 12)))
+            problem, feasible = random_case(rng, kind, *shape)
+            if feasible:
+                check_optimal(problem, problem.solve())
+            else:
+                check_infeasible(problem, solve_program(problem.program()).ray)
+
+    def test_the_certificate_refuses_what_is_wrong(self):
+        """A worse plan, a missed floor, a price too low or too high, a share too many: each is caught."""
+        problem = Problem(MEANS, MEANS, FLOORS, UNIFORM)
+        good = problem.solve()
+        check_optimal(problem, good)
+
+        def tampered(**changes):
+            fields = {name: getattr(good, name) for name in good.__dataclass_fields__}
+            return planning.Plan(**(fields | changes))
+
+        worse = good.allocation.copy()
+        worse[:, 1] = [0.4, 0.6, 0]
+        short = good.allocation.copy()
+        short[:, 1] = [0.6, 0.4, 0]
+        wrong = [
+            tampered(allocation=worse, value=float((problem.objective * worse).sum())),
+            tampered(allocation=short, value=float((problem.objective * short).sum())),
+            tampered(allocation=good.allocation * (1 + 1e-6)),
+            tampered(floor_prices=good.floor_prices * 0.99),
+            tampered(floor_prices=good.floor_prices * 1.01),
+            tampered(floor_prices=-good.floor_prices),
+            tampered(context_values=good.context_values - 1e-3),
+            tampered(value=good.value + 1e-6),
+        ]
+        for plan_ in wrong:
+            with pytest.raises(AssertionError):
+                check_optimal(problem, plan_)
+        with pytest.raises(AssertionError):
+            check_infeasible(problem, np.ones(3))
+
+
+def test_a_program_solves_in_memory_of_its_own():
+    """The kernel's working memory is not shared between plans."""
+    first = solve_program(Problem(MEANS, MEANS, FLOORS, UNIFORM).program())
+    prices = first.prices.copy()
+    solve_program(Problem(MEANS, MEANS, 0 * FLOORS, UNIFORM).program(), start=first.basis)
+    assert (first.prices == prices).all()
+    assert make_workspace(3, 3, 3).counts[PIVOTS] == 0
+
+
+def test_docstring_examples_give_what_they_show():
+    """An example in a docstring is an assertion."""
+    failed, attempted = doctest.testmod(planning)
+    assert attempted
+    assert failed == 0

@@ -1,0 +1,323 @@
+"""`arcbandit simulate`: policies side by side on an instance."""
+
+import contextlib
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from arcbandit.errors import InvalidInputError, MissingExtraError, UnknownNameError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from arcbandit.policies.base import Dial, Policy
+    from arcbandit.simulation.trace import Estimate, Trace
+
+DEFAULT_POLICIES = ("blp", "olp", "oplp")
+TRACE_SUFFIX = ".parquet"
+LONGEST_HORIZON = 2**53  # beyond it the round number is not exact in the record
+LARGEST_SEED = 2**63 - 1
+ESTIMATE_CONTEXTS = "estimate_contexts"
+TRUTHS = {"true": True, "false": False}
+
+
+def simulate(
+    instance: Annotated[
+        str, Parameter(help="A .toml or .json file, or a name that `arcbandit instances` lists, such as nu-plus:0.1.")
+    ],
+    /,
+    *,
+    policy: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="A name that `arcbandit policies` lists, with dials after a colon, as in "
+            "linear-program:caution=-0.5,optimism=1; once for each policy. "
+            f"Without any, {', '.join(DEFAULT_POLICIES)}.",
+        ),
+    ] = None,
+    horizon: Annotated[int, Parameter(help="Rounds of an epoch.")] = 50_000,
+    epochs: Annotated[int, Parameter(help="Independent runs of each policy.")] = 5,
+    seed: Annotated[int, Parameter(help="The same seed gives the same numbers.")] = 0,
+    jobs: Annotated[
+        int | None,
+        Parameter(show_default=False, help="Workers; the numbers do not depend on it. By default one a processor."),
+    ] = None,
+    rewards: Annotated[
+        Literal["gaussian", "bernoulli"], Parameter(help="How rewards are drawn; bernoulli needs means from 0 to 1.")
+    ] = "gaussian",
+    window: Annotated[
+        int | None,
+        Parameter(show_default=False, help="Report each floor's worst shortfall over windows of this many rounds."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        Parameter(show_default=False, help="Save every metric to a .parquet file; needs the extra `frames`."),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        Parameter(
+            show_default=False, help="Save a page (.html) or a figure (.png, .pdf, .svg); needs the extra `plots`."
+        ),
+    ] = None,
+    json: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Print one JSON document instead of tables.")
+    ] = False,
+) -> None:
+    """Play policies on an instance and print what each lost, and what the floors lacked.
+
+    In an epoch all policies meet the same contexts and the same noise.
+    """
+    from arcbandit.cli.plan import _find
+
+    found = _find(instance)
+    configured = _configured(policy or DEFAULT_POLICIES)
+    _check_numbers(horizon, epochs, seed, jobs, window)
+    _check_targets(out, plot)
+    from arcbandit.report.page import save_report
+    from arcbandit.simulation import run
+
+    with _progress(horizon * epochs * len(configured)) as advance:
+        trace = run.simulate(
+            found,
+            configured,
+            horizon,
+            epochs,
+            seed,
+            jobs=jobs,
+            rewards=rewards,
+            window=window,
+            progress=advance,
+        )
+    if out is not None:
+        trace.save(out)
+    if plot is not None:
+        save_report(trace, plot, f"Simulation of {instance}")
+    if json:
+        from arcbandit.cli.documents import print_json
+
+        print_json(simulation_document(instance, trace))
+        return
+    _print_trace(instance, trace)
+
+
+def simulation_document(name: str, trace: "Trace") -> dict[str, Any]:
+    """Everything `arcbandit simulate` prints; `rounds` is the round that the summary is of."""
+    from arcbandit.report.tables import best_policy, window_rows
+
+    settings = trace.settings | {"name": name, "policies": list(trace.policies)}
+    worst: dict[str, dict[str, Any]] = {policy: {} for policy in trace.policies}
+    for row in window_rows(trace):
+        worst[row.policy][row.floor] = {"expected": _plain(row.expected), "realised": _plain(row.realised)}
+    return {
+        "settings": settings,
+        "rounds": int(trace.rounds[-1]),
+        "best": best_policy(trace),
+        "summary": {
+            policy: {metric: _plain(value) for metric, value in metrics.items()}
+            for policy, metrics in trace.summary().items()
+        },
+        "worst_window": None if trace.settings["window"] is None else worst,
+    }
+
+
+def _plain(value: "Estimate") -> dict[str, float | None]:
+    """JSON has no number for an interval that one epoch cannot give."""
+    return {
+        "mean": value.mean if math.isfinite(value.mean) else None,
+        "half_width": value.half_width if math.isfinite(value.half_width) else None,
+    }
+
+
+def _configured(choices: Sequence[str]) -> "dict[str, Policy]":
+    configured: dict[str, Policy] = {}
+    for choice in choices:
+        if choice in configured:
+            raise InvalidInputError(f"--policy {choice} must be given once only.")
+        configured[choice] = _policy(choice)
+    return configured
+
+
+def _policy(choice: str) -> "Policy":
+    """The policy of a name with dials, such as linear-program:caution=-0.5,optimism=1."""
+    from arcbandit.policies.registry import POLICIES
+
+    name, colon, dials = choice.partition(":")
+    if name not in POLICIES:
+        raise UnknownNameError(f"There is no policy {name!r}; known are {', '.join(POLICIES)}.")
+    known: dict[str, Dial | None] = {dial.name: dial for dial in POLICIES[name].dials} | {ESTIMATE_CONTEXTS: None}
+    settings: dict[str, Any] = {}
+    for part in dials.split(",") if colon else ():
+        dial, equals, text = (piece.strip() for piece in part.partition("="))
+        if dial not in known:
+            raise InvalidInputError(f"Policy {name} has no dial {dial!r}; it has {', '.join(known)}.")
+        if not equals or dial in settings:
+            raise InvalidInputError(f"Dial {dial} of policy {name} must be given once, as {dial}=value, got {part!r}.")
+        settings[dial] = _dial_value(name, dial, known[dial], text)
+    return POLICIES[name](**settings)
+
+
+def _dial_value(policy: str, name: str, dial: "Dial | None", text: str) -> Any:
+    if dial is None:
+        if text.lower() not in TRUTHS:
+            raise InvalidInputError(f"Dial {name} of policy {policy} must be true or false, got {text!r}.")
+        return TRUTHS[text.lower()]
+    if dial.choices:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInputError(f"Dial {name} of policy {policy} must be a number, got {text!r}.") from None
+
+
+def _check_numbers(horizon: int, epochs: int, seed: int, jobs: int | None, window: int | None) -> None:
+    if not 1 <= horizon <= LONGEST_HORIZON:
+        raise InvalidInputError(f"--horizon must be from 1 to {LONGEST_HORIZON}, got {horizon}.")
+    if epochs < 1:
+        raise InvalidInputError(f"--epochs must be at least 1, got {epochs}.")
+    if not 0 <= seed <= LARGEST_SEED:
+        raise InvalidInputError(f"--seed must be from 0 to {LARGEST_SEED}, got {seed}.")
+    if jobs is not None and jobs < 1:
+        raise InvalidInputError(f"--jobs must be at least 1, got {jobs}.")
+    if window is not None and not 1 <= window <= horizon:
+        raise InvalidInputError(f"--window must be from 1 to the horizon {horizon}, got {window}.")
+
+
+def _check_targets(out: str | None, plot: str | None) -> None:
+    """Refuse now what could not be written after the work."""
+    from arcbandit.report.files import check_target
+    from arcbandit.report.page import check_report_target
+
+    if out is not None:
+        check_target(out, (TRACE_SUFFIX,))
+        try:
+            import polars  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("polars", "frames") from None
+    if plot is not None:
+        check_report_target(plot)
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> "Iterator[Callable[[int], None] | None]":
+    """A bar for a person who waits, and nothing for a log."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("playing rounds", total=total)
+        yield lambda rounds: bar.advance(task, rounds)
+
+
+def _print_trace(name: str, trace: "Trace") -> None:
+    from rich.text import Text
+
+    from arcbandit.cli.layout import printing
+    from arcbandit.report.tables import best_policy
+
+    best = best_policy(trace)
+    epochs = "1 epoch" if trace.epochs == 1 else f"{trace.epochs:,} epochs"
+    with printing() as console:
+        remark = f"  {epochs} of {trace.horizon:,} rounds, seed {trace.settings['seed']}"
+        console.print(Text(name, style="bold").append(remark, style="not bold dim"))
+        if not trace.settings["feasible"]:
+            console.print("The floors cannot be met together; regret is against the plan of least shortfall.")
+        console.print()
+        _print_results(console, trace, best)
+        console.print()
+        console.print(_reading(trace, best))
+        if trace.settings["window"] is not None:
+            console.print()
+            remark = "  shortfall per round; below 0 is revenue above the floor"
+            title = f"Worst window of {trace.settings['window']:,} rounds"
+            console.print(Text(title, style="bold").append(remark, style="not bold dim"))
+            console.print(_windows(trace))
+
+
+def _columns(*names: str, left: int) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    for place, name in enumerate(names):
+        table.add_column(name, justify="left" if place < left else "right", no_wrap=True)
+    return table
+
+
+def _print_results(console: "Console", trace: "Trace", best: str | None) -> None:
+    """All columns in one table or, where that is too wide, sums and shares in two; numbers are never cut."""
+    from arcbandit.report.tables import COLUMNS, SUM_COLUMNS
+
+    headings = [column.heading for column in COLUMNS]
+    whole = _results(trace, best, headings)
+    if _width(console, whole) <= console.width:
+        console.print(whole)
+        return
+    for part in (headings[: len(SUM_COLUMNS)], headings[len(SUM_COLUMNS) :]):
+        table = _results(trace, best, part)
+        console.print(table, width=max(_width(console, table), console.width), crop=False)
+        if part[-1] != headings[-1]:
+            console.print()
+
+
+def _width(console: "Console", table: "Table") -> int:
+    # A measure never exceeds the width it is given.
+    return console.measure(table, options=console.options.update(width=10 * console.width)).maximum
+
+
+def _results(trace: "Trace", best: str | None, headings: Sequence[str]) -> "Table":
+    from rich.text import Text
+
+    from arcbandit.report.tables import COLUMNS, broken_label, result_rows
+
+    table = _columns("policy", *headings, left=1)
+    for policy, *cells in result_rows(trace):
+        by_heading = dict(zip((column.heading for column in COLUMNS), cells, strict=True))
+        mark = "* " if policy == best else "  " if best is not None else ""
+        name = f"\n{' ' * len(mark)}".join(broken_label(policy))
+        shown = (by_heading[heading] for heading in headings)
+        table.add_row(Text(mark + name), *shown, style="bold" if policy == best else "")
+    return table
+
+
+def _reading(trace: "Trace", best: str | None) -> "Table":
+    from rich.table import Table
+
+    from arcbandit.report.tables import COLUMNS
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim")
+    for column in COLUMNS:
+        table.add_row(column.heading, column.meaning)
+    if best is not None:
+        table.add_row("*", "lowest mean R + V")
+    if trace.epochs > 1:
+        table.add_row("±", "half width of the 95 % interval of the mean over epochs")
+    return table
+
+
+def _windows(trace: "Trace") -> "Table":
+    from rich.text import Text
+
+    from arcbandit.cli.wording import label
+    from arcbandit.report.tables import broken_label, window_rows, written
+
+    table = _columns("policy", "floor of", "expected", "realised", left=2)
+    for policy in trace.policies:
+        rows = [row for row in window_rows(trace) if row.policy == policy]
+        table.add_row(
+            Text("\n".join(broken_label(policy))),
+            Text("\n".join(label(row.floor) for row in rows)),
+            "\n".join(written(row.expected) for row in rows),
+            "\n".join(written(row.realised) for row in rows),
+        )
+    return table

@@ -1,0 +1,251 @@
+"""One page that shows a simulation, in a file that needs nothing else."""
+
+import base64
+import os
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+
+from arcbandit.instance import Instance
+from arcbandit.report.files import check_target, write_whole
+from arcbandit.report.plots import (
+    PANELS,
+    PLOT_SUFFIXES,
+    Panel,
+    alt_text,
+    check_matplotlib,
+    draw_panel,
+    rendered,
+    save_plot,
+)
+from arcbandit.report.tables import COLUMNS, best_policy, result_rows, window_rows, written
+from arcbandit.simulation.trace import Trace
+
+PAGE_SUFFIX = ".html"
+REPORT_SUFFIXES = (PAGE_SUFFIX, *PLOT_SUFFIXES)
+# Beyond this many, the numbers of an instance are data, not something to read.
+MOST_ARMS, MOST_CONTEXTS = 20, 12
+
+STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 72rem; padding: 1.5rem; background: #fff; color: #222;
+  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
+p { margin: .25rem 0 .75rem; max-width: 46rem; }
+.quiet { color: #555; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .35rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #e4e4e4; }
+thead th { border-bottom-color: #888; font-weight: 600; }
+th:first-child, .windows :is(th, td):nth-child(2) { text-align: left; }
+tr.best > * { background: #eef5fb; }
+.tag { background: #0072b2; color: #fff; border-radius: .25rem; font-size: .75rem; font-weight: 600;
+  margin-left: .4rem; padding: .05rem .4rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; margin: .25rem 0 1rem; }
+dt { font-weight: 600; }
+dd { margin: 0; overflow-wrap: anywhere; }
+.panels { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
+figure { margin: 0; }
+img { display: block; width: 100%; height: auto; }
+@media (max-width: 44rem) {
+  body { padding: 1rem; }
+  .panels { grid-template-columns: 1fr; }
+  dl { grid-template-columns: 1fr; gap: 0; }
+  dd { margin-bottom: .5rem; }
+}
+@media screen and (max-width: 44rem) {
+  .windows, .instance { font-size: .8rem; }
+  .windows :is(th, td), .instance :is(th, td) { padding: .3rem .25rem; }
+  .results table, .results tbody, .results tr, .results th, .results td { display: block; }
+  .results thead { display: none; }
+  .results tr { border-bottom: 1px solid #888; padding: .4rem 0; }
+  .results th, .results td { border: 0; padding: .1rem .6rem; white-space: normal; }
+  .results td { display: flex; justify-content: space-between; }
+  .results td::before { content: attr(data-heading); color: #555; }
+  .results tr.best { background: #eef5fb; }
+}
+@media print {
+  @page { margin: 1.5cm; }
+  body { max-width: none; padding: 0; font-size: 10pt; }
+  h2 { break-after: avoid; }
+  figure, tr, dl { break-inside: avoid; }
+  .table { overflow: visible; }
+  tr.best > *, .tag { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+}
+""".strip()
+
+
+def page(trace: Trace, title: str = "Simulation") -> str:
+    """The page as HTML."""
+    lead = (
+        f"{_counted(len(trace.policies), 'policy', 'policies')}, {_counted(trace.epochs, 'epoch')} of "
+        f"{trace.horizon:,} rounds each."
+    )
+    sections = [
+        f'<header><h1>{escape(title)}</h1><p class="quiet">{lead}</p></header>',
+        _warning(trace),
+        f"<section><h2>Results after {trace.horizon:,} rounds</h2>{_results(trace)}{_reading(trace)}</section>",
+        _windows(trace),
+        f'<section><h2>Over the rounds</h2>{_legend(trace)}<div class="panels">{_panels(trace)}</div></section>',
+        f"<section><h2>Settings</h2>{_settings(trace)}</section>",
+        f"<section><h2>Instance</h2>{_instance(Instance.from_dict(trace.settings['instance']))}</section>",
+    ]
+    body = "\n".join(section for section in sections if section)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<title>{escape(title)}</title>
+<style>
+{STYLE}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def save_page(trace: Trace, path: str | os.PathLike[str], title: str = "Simulation") -> None:
+    """Write the page to a .html file."""
+    target = check_target(path, (PAGE_SUFFIX,))
+    write_whole(target, page(trace, title).encode())
+
+
+def check_report_target(path: str | os.PathLike[str]) -> None:
+    """Raise what would keep `save_report` from writing there, before there is anything to write."""
+    check_target(path, REPORT_SUFFIXES)
+    check_matplotlib()
+
+
+def save_report(trace: Trace, path: str | os.PathLike[str], title: str = "Simulation") -> None:
+    """Write a page to a .html file, or else the figure alone."""
+    if check_target(path, REPORT_SUFFIXES).suffix.lower() == PAGE_SUFFIX:
+        save_page(trace, path, title)
+    else:
+        save_plot(trace, path, title)
+
+
+def _counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _table(kind: str, header: Sequence[str], rows: Iterable[str]) -> str:
+    cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    body = "\n".join(rows)
+    return f'<div class="table {kind}"><table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+
+
+def _row(name: str, cells: Iterable[str], header: Sequence[str], *, best: bool = False) -> str:
+    """A row; each cell knows its heading, which a phone shows beside it."""
+    tag = '<span class="tag">lowest R + V</span>' if best else ""
+    opening = '<tr class="best">' if best else "<tr>"
+    shown = "".join(
+        f'<td data-heading="{escape(heading)}">{escape(cell)}</td>'
+        for heading, cell in zip(header[1:], cells, strict=True)
+    )
+    return f'{opening}<th scope="row">{escape(name)}{tag}</th>{shown}</tr>'
+
+
+def _results(trace: Trace) -> str:
+    best = best_policy(trace)
+    header = ["policy", *(column.heading for column in COLUMNS)]
+    rows = (_row(policy, cells, header, best=policy == best) for policy, *cells in result_rows(trace))
+    return _table("results", header, rows)
+
+
+def _reading(trace: Trace) -> str:
+    interval = (
+        f"Means over {trace.epochs:,} epochs ± the half width of a 95 % interval."
+        if trace.epochs > 1
+        else "One epoch, so without intervals."
+    )
+    terms = "".join(f"<dt>{escape(column.heading)}</dt><dd>{escape(column.meaning)}</dd>" for column in COLUMNS)
+    return f'<p class="quiet">{interval}</p><dl>{terms}</dl>'
+
+
+def _warning(trace: Trace) -> str:
+    if trace.settings["feasible"]:
+        return ""
+    return (
+        "<p><strong>The floors of this instance cannot be met together.</strong> "
+        "Regret is counted against the plan of least shortfall, and no policy can keep the violation from growing.</p>"
+    )
+
+
+def _windows(trace: Trace) -> str:
+    rows = window_rows(trace)
+    if not rows:
+        return ""
+    header = ["policy", "floor of", "expected", "realised"]
+    lines = (_row(row.policy, [row.floor, written(row.expected), written(row.realised)], header) for row in rows)
+    table = _table("windows", header, lines)
+    length = trace.settings["window"]
+    return (
+        f"<section><h2>Worst window of {length:,} rounds</h2>{table}"
+        '<p class="quiet">Shortfall per round below the floor; a negative one is revenue above it.</p></section>'
+    )
+
+
+def _legend(trace: Trace) -> str:
+    shade = f"Lines are means of {trace.epochs:,} epochs, shades their 95 % intervals. " if trace.epochs > 1 else ""
+    return (
+        f'<p class="quiet">{shade}In the log-log panels a straight line is a power of the round: grey guides grow like '
+        "√T and log² T. The grey line beside the performance is what the best plan earns.</p>"
+    )
+
+
+def _panels(trace: Trace) -> str:
+    by_metric = sorted(PANELS, key=lambda panel: [other.metric for other in PANELS].index(panel.metric))
+    return "\n".join(_panel(trace, panel) for panel in by_metric)
+
+
+def _panel(trace: Trace, panel: Panel) -> str:
+    words = alt_text(trace, [panel])
+    content = base64.b64encode(rendered(draw_panel(trace, panel), ".svg", panel.heading, words)).decode()
+    return f'<figure><img alt="{escape(words)}" src="data:image/svg+xml;base64,{content}"></figure>'
+
+
+def _settings(trace: Trace) -> str:
+    settings = trace.settings
+    optimum = "revenue per round of the best plan" if settings["feasible"] else "of the plan of least shortfall"
+    entries = {
+        "horizon": f"{trace.horizon:,} rounds",
+        "epochs": f"{trace.epochs:,}",
+        "seed": str(settings["seed"]),
+        "rewards": str(settings["rewards"]),
+        "window": "none" if settings["window"] is None else f"{settings['window']:,} rounds",
+        "f*": f"{settings['optimal_value']:.6g}, {optimum}",
+        "versions": ", ".join(f"{name} {version}" for name, version in settings["versions"].items()),
+    }
+    return (
+        "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in entries.items()) + "</dl>"
+    )
+
+
+def _instance(instance: Instance) -> str:
+    shape = (
+        f"{_counted(instance.n_arms, 'arm')}, {_counted(instance.n_contexts, 'context')}, "
+        f"noise scale {instance.noise_scale:g}"
+    )
+    if instance.n_arms > MOST_ARMS or instance.n_contexts > MOST_CONTEXTS:
+        return f'<p class="quiet">{shape}.</p>'
+    header = ["mean reward of arm", *(f"in {context}" for context in instance.contexts), "floor"]
+    numbers = np.column_stack([instance.mean_rewards, instance.revenue_floors]).tolist()
+    rows = [
+        _row(arm, [f"{number:.4g}" for number in row], header) for arm, row in zip(instance.arms, numbers, strict=True)
+    ]
+    shares = [f"{100 * probability:.4g}%" for probability in instance.context_probabilities.tolist()]
+    rows.append(_row("share of rounds", [*shares, ""], header))
+    groups = "".join(
+        f"<p>{escape(group.name)}: {escape(', '.join(map(str, group.arms)))} together at least {group.floor:.4g}.</p>"
+        for group in instance.group_floors
+    )
+    units = "Rewards are per play; floors are revenue per round."
+    return f'<p class="quiet">{shape}. {units}</p>{_table("instance", header, rows)}{groups}'

@@ -1,0 +1,110 @@
+"""What a table of results shows, whether a terminal or a page holds it."""
+
+import math
+import re
+from typing import NamedTuple
+
+from arcbandit.simulation.trace import Estimate, Trace, estimate
+
+NOT_A_NUMBER = "–"
+HALF_WIDTH_DIGITS = 2
+MEAN_DIGITS = 5
+MOST_DECIMALS = 6
+LONGEST_LABEL_LINE = 18
+
+
+class Column(NamedTuple):
+    """A metric as a table shows it."""
+
+    metric: str
+    heading: str
+    meaning: str
+
+
+SUM_COLUMNS = (
+    Column("regret", "R", "regret: revenue lost against the best plan, summed over the rounds in which any was lost"),
+    Column("violation", "V", "violation: what the floors lacked, summed over floors and the rounds that lacked it"),
+    Column("regret_plus_violation", "R + V", "the two together; lower is better"),
+    Column("performance", "performance", "expected revenue of all rounds together; higher is better"),
+)
+SHARE_COLUMNS = (
+    Column("fallback_share", "fallback", "share of rounds planned with upper bounds, as the rule's own plan had none"),
+    Column("optimal_set_share", "I_t = I*", "share of rounds whose plan uses the pairs that the best plan uses"),
+)
+COLUMNS = SUM_COLUMNS + SHARE_COLUMNS
+
+
+class WindowRow(NamedTuple):
+    """The worst window of one floor under one policy, shortfall per round; below 0 it earned more than its floor."""
+
+    policy: str
+    floor: str
+    expected: Estimate
+    realised: Estimate
+
+
+def best_policy(trace: Trace) -> str | None:
+    """The policy of the lowest mean R + V; None where there is no other to compare it with."""
+    if len(trace.policies) < 2:
+        return None
+    summary = trace.summary()
+    return min(trace.policies, key=lambda policy: summary[policy]["regret_plus_violation"].mean)
+
+
+def window_rows(trace: Trace) -> list[WindowRow]:
+    """The worst windows at the last checkpoint; none if the trace watched no windows."""
+    if trace.settings["window"] is None:
+        return []
+    return [
+        WindowRow(
+            policy,
+            floor,
+            estimate(trace.worst_window_expected[policy][:, -1, row]),
+            estimate(trace.worst_window_realised[policy][:, -1, row]),
+        )
+        for policy in trace.policies
+        for row, floor in enumerate(trace.floors)
+    ]
+
+
+def written(one: Estimate) -> str:
+    """A mean with the half width of its interval, rounded to two digits of that; five digits where there is none."""
+    if not math.isfinite(one.mean):
+        return NOT_A_NUMBER
+    known = math.isfinite(one.half_width) and one.half_width > 0
+    leading, digits = (one.half_width, HALF_WIDTH_DIGITS) if known else (abs(one.mean), MEAN_DIGITS)
+    decimals = 0 if leading == 0 else min(max(digits - 1 - math.floor(math.log10(leading)), 0), MOST_DECIMALS)
+    mean = f"{one.mean:,.{decimals}f}"
+    return mean if math.isnan(one.half_width) else f"{mean} ± {one.half_width:,.{decimals}f}"
+
+
+def written_share(one: Estimate) -> str:
+    """A mean share as a percentage; what is neither nothing nor everything does not read as if it were."""
+    if not math.isfinite(one.mean):
+        return NOT_A_NUMBER
+    if one.mean in (0.0, 1.0):
+        return f"{100 * one.mean:.0f}%"
+    return f"{min(max(100 * one.mean, 0.1), 99.9):.1f}%"
+
+
+def broken_label(policy: str) -> list[str]:
+    """A label in lines of no more than LONGEST_LABEL_LINE letters, broken after its punctuation where it has any."""
+    lines = [""]
+    for part in re.findall(r"[^:,( ]*[:,( ]?", policy):
+        while part:
+            if lines[-1] and len(lines[-1]) + len(part) > LONGEST_LABEL_LINE:
+                lines.append("")
+            lines[-1] += part[:LONGEST_LABEL_LINE]
+            part = part[LONGEST_LABEL_LINE:]
+    return [line.strip() for line in lines if line.strip()] or ["?"]
+
+
+def result_rows(trace: Trace) -> list[list[str]]:
+    """For each policy its name and the texts of COLUMNS."""
+    summary = trace.summary()
+    columns = [list(trace.policies)]
+    for column in SUM_COLUMNS:
+        columns.append([written(summary[policy][column.metric]) for policy in trace.policies])
+    for column in SHARE_COLUMNS:
+        columns.append([written_share(summary[policy][column.metric]) for policy in trace.policies])
+    return [list(row) for row in zip(*columns, strict=True)]

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from arcbandit import Instance
+from arcbandit.simulation import loop
+from arcbandit.simulation.trace import BY_FLOOR, Trace
+
+POLICIES = ("olp", "linear-program:caution=-0.5", "<b>&odd")
+
+
+def make_trace(epochs=3, policies=POLICIES, window=None, feasible=True):
+    """A made-up trace whose metrics grow like sqrt(T), the policies close to each other at the end."""
+    instance = Instance([[2.0, 1.0], [0.5, 1.5]], [0.5, 0.25], [0.5, 0.5], arms=["house", "<i>guest"])
+    rounds = np.unique(np.geomspace(1, 10_000, 60).astype(np.int64))
+    records, floor_records = {}, {}
+    for place, policy in enumerate(policies):
+        noise = 1.0 + 0.05 * np.random.default_rng(place).random((epochs, 1))
+        record = np.zeros((epochs, loop.N_TOTALS, len(rounds)))
+        record[:, loop.REGRET] = noise * (10 + place / 10) * np.sqrt(rounds)
+        record[:, loop.VIOLATION] = noise * (place + 1) * np.log(rounds) ** 2
+        record[:, loop.PERFORMANCE] = 1.75 * rounds - record[:, loop.REGRET]
+        record[:, loop.OPTIMAL_SET] = 0.5 * rounds
+        records[policy] = record
+        floor_records[policy] = np.full((epochs, len(BY_FLOOR), len(rounds), 2), 0.125 if window else np.nan)
+    return Trace(
+        rounds=rounds,
+        policies=tuple(policies),
+        floors=instance.arms,
+        records=records,
+        floor_records=floor_records,
+        settings={
+            "instance": instance.to_dict(),
+            "optimal_value": 1.75,
+            "feasible": feasible,
+            "horizon": 10_000,
+            "epochs": epochs,
+            "seed": 7,
+            "rewards": "gaussian",
+            "window": window,
+            "versions": {"arcbandit": "0.0.0"},
+        },
+    )
+
+
+@pytest.fixture(scope="session")
+def trace():
+    return make_trace()
+
+
+@pytest.fixture
+def trace_with():
+    return make_trace

@@ -54,7 +54,7 @@ def plan(
 def _solve(name: str, solver: Literal["simplex", "highs"], *, analyse: bool) -> "Answer":
     from arcbandit.cli.documents import Answer, readable_count
 
-    instance = _find(name)
+    instance = find_instance(name)
     with _busy("planning"):
         answer = Answer.of(name, instance, solver=solver, analysed=analyse)
     analysis = answer.analysis
@@ -64,7 +64,7 @@ def _solve(name: str, solver: Literal["simplex", "highs"], *, analyse: bool) -> 
     return answer
 
 
-def _find(name: str) -> "Instance":
+def find_instance(name: str) -> "Instance":
     """The instance in a file or, if there is no such file, of the paper."""
     from arcbandit.experiments.paper_instances import PAPER_INSTANCES, paper_instance
     from arcbandit.instance import Instance

@@ -73,9 +73,9 @@ def simulate(
 
     In an epoch all policies meet the same contexts and the same noise.
     """
-    from arcbandit.cli.plan import _find
+    from arcbandit.cli.plan import find_instance
 
-    found = _find(instance)
+    found = find_instance(instance)
     configured = _configured(policy or DEFAULT_POLICIES)
     _check_numbers(horizon, epochs, seed, jobs, window)
     _check_targets(out, plot)

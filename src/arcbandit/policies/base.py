@@ -109,7 +109,7 @@ class Policy:
         epoch: int = 0,
         **dials: float | str,
     ) -> None:
-        self.dial_values = self._check_dials(dials)
+        self.dial_values: dict[str, Any] = self._check_dials(dials)
         self.noise_scale = None if noise_scale is None else _positive("noise_scale", noise_scale)
         self.reward_bounds = _check_bounds(reward_bounds)
         self.mean_bound = None if mean_bound is None else _positive("mean_bound", mean_bound)
@@ -364,7 +364,7 @@ class Policy:
     def pulls(self) -> NDArray[np.float64]:
         """n: how many rewards of each pair were taken in, K x C."""
         self._check_bound()
-        return self._statistics.by_pair[PULLS].copy()
+        return np.array(self._statistics.by_pair[PULLS])
 
     # Changes while running
 
@@ -607,10 +607,14 @@ def _index(kind: str, value: Any, known: Mapping[str, int], named: bool) -> int:
     if isinstance(value, str):
         if named and value in known:
             return known[value]
-    elif isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)) and 0 <= value < len(known):
+    elif _is_whole(value) and 0 <= value < len(known):
         return int(value)
     names = f", nor among the names {', '.join(list(known)[:10])}{' ...' if len(known) > 10 else ''}" if named else ""
     raise UnknownNameError(f"There is no {kind} {value!r}: it is not an index from 0 to {len(known) - 1}{names}.")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _real(name: str, value: Any) -> float:
@@ -637,7 +641,7 @@ def _floor(name: str, value: Any) -> float:
 
 
 def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or not least <= value < 2**63:
+    if not _is_whole(value) or not least <= value < 2**63:
         raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     return int(value)
 

@@ -1,5 +1,7 @@
 """The rule behind OLP, OPLP, BLP and Greedy: plan with bounds whose side is set by two dials."""
 
+from typing import ClassVar
+
 from arcbandit.kernels.compile import kernel
 from arcbandit.kernels.confidence import (
     bounds_for_unplayed,
@@ -110,7 +112,7 @@ class LinearProgramRule(Policy):
 
     name = "linear-program"
     rule = Rule.LINEAR_PROGRAM
-    dials = (
+    dials: ClassVar[tuple[Dial, ...]] = (
         Dial("optimism", 1.0, "radii added to the means in the objective", low=-10.0, high=10.0),
         Dial("caution", 0.0, "radii added to the means in the floors: -1 is cautious, 1 hopeful", low=-10.0, high=10.0),
     )

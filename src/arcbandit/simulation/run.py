@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import joblib
@@ -74,8 +75,8 @@ def simulate(
     """
     horizon = _at_least_one("horizon", horizon)
     epochs = _at_least_one("epochs", epochs)
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidInputError(f"seed must be a whole number of at least 0, got {seed!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+        raise InvalidInputError(f"seed must be a whole number from 0 to below 2**63, got {seed!r}.")
     length = 0 if window is None else _at_least_one("window", window)
     labelled = _labelled(policies)
     source = RewardSource(rewards, instance)
@@ -249,13 +250,4 @@ def _at_least_one(name: str, value: Any) -> int:
 
 
 def _versions() -> dict[str, str]:
-    import numba
-
-    import arcbandit
-
-    return {
-        "arcbandit": arcbandit.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-    }
+    return {"python": platform.python_version(), **{name: version(name) for name in ("arcbandit", "numpy", "numba")}}

@@ -1,0 +1,160 @@
+"""What an experiment is: runs as data, claims that can fail, and a figure of what was recorded."""
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from arcbandit.experiments.paper_instances import paper_instance
+from arcbandit.policies.base import Policy
+from arcbandit.policies.registry import POLICIES
+from arcbandit.report.paper_figures import PaperFigure, PaperTable
+from arcbandit.simulation.run import Progress, simulate
+from arcbandit.simulation.trace import Trace
+
+
+class Settings(NamedTuple):
+    """With what an experiment is run."""
+
+    horizon: int
+    epochs: int
+    seed: int
+    jobs: int | None
+
+
+class Run(NamedTuple):
+    """Policies on one instance: what `simulate` is called with."""
+
+    label: str
+    instance: str  # as `paper_instance` reads it
+    policies: Mapping[str, str | Policy]  # by the label that figures show
+    horizon: int
+    epochs: int
+    checkpoints: int | tuple[int, ...] | None = None
+
+    @property
+    def rounds(self) -> int:
+        """Rounds in all."""
+        return self.horizon * self.epochs * len(self.policies)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What running an experiment left: traces by the label of their run, and whatever else was computed."""
+
+    settings: Settings
+    traces: dict[str, Trace] = field(default_factory=dict)
+    findings: dict[str, Any] = field(default_factory=dict)
+
+
+class Outcome(enum.StrEnum):
+    """How a claim came out."""
+
+    HOLDS = "holds"
+    DIFFERS = "differs"  # measured as stated, which is not what the paper says; the claim says why
+    FAILS = "fails"
+
+
+class Measured(NamedTuple):
+    """What a check found: whether it passed, and the number behind it."""
+
+    passed: bool
+    number: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement that the recorded results may contradict.
+
+    `statement` says what is measured and with which tolerance; `paper` what the paper says, if anything. With `differs`
+    the statement is what we measure instead, and the text says why it is not what the paper says.
+    """
+
+    name: str
+    statement: str
+    check: Callable[[Recorded], Measured]
+    paper: str = ""
+    differs: str = ""
+
+
+class Verdict(NamedTuple):
+    """A claim with how it came out."""
+
+    experiment: str
+    claim: Claim
+    outcome: Outcome
+    number: str
+
+    @property
+    def name(self) -> str:
+        """The claim's name, with that of its experiment."""
+        return f"{self.experiment}/{self.claim.name}"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One numerical statement, or figure, of the paper."""
+
+    name: str
+    title: str
+    about: str  # what is played, and what the figure shows
+    source: str  # where in the paper
+    horizon: int
+    epochs: int
+    claims: tuple[Claim, ...]
+    figure: Callable[[Recorded], PaperFigure]
+    runs: Callable[[Settings], tuple[Run, ...]] = lambda settings: ()
+    compute: Callable[[Settings, Progress], dict[str, Any]] = lambda settings, progress: {}
+    compute_rounds: Callable[[Settings], int] = lambda settings: 0  # how much of a progress bar `compute` is
+    tables: Callable[[Recorded], tuple[PaperTable, ...]] = lambda recorded: ()
+
+    def settings(
+        self, *, horizon: int | None = None, epochs: int | None = None, seed: int = 0, jobs: int | None = None
+    ) -> Settings:
+        """The experiment's own settings, but for those that are given."""
+        return Settings(horizon or self.horizon, epochs or self.epochs, seed, jobs)
+
+    def rounds(self, settings: Settings) -> int:
+        """The work of a run, in rounds."""
+        return sum(run.rounds for run in self.runs(settings)) + self.compute_rounds(settings)
+
+    def record(self, settings: Settings, progress: Progress | None = None) -> Recorded:
+        """Run it from scratch."""
+        advance: Progress = progress if progress is not None else lambda rounds: None
+        traces = {run.label: play(run, settings, progress) for run in self.runs(settings)}
+        return Recorded(settings, traces, self.compute(settings, advance))
+
+    def verdicts(self, recorded: Recorded) -> tuple[Verdict, ...]:
+        """Every claim, checked."""
+        found = []
+        for claim in self.claims:
+            measured = claim.check(recorded)
+            outcome = Outcome.FAILS
+            if measured.passed:
+                outcome = Outcome.DIFFERS if claim.differs else Outcome.HOLDS
+            found.append(Verdict(self.name, claim, outcome, measured.number))
+        return tuple(found)
+
+
+def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trace:
+    """Simulate a run."""
+    return simulate(
+        paper_instance(run.instance),
+        run.policies,
+        run.horizon,
+        run.epochs,
+        settings.seed,
+        jobs=settings.jobs,
+        checkpoints=run.checkpoints,
+        progress=progress,
+    )
+
+
+def named(*policies: str) -> dict[str, str | Policy]:
+    """Policies under the names of their classes, which are those of the literature."""
+    return {POLICIES[name].__name__: name for name in policies}
+
+
+def scaled(settings: Settings, epochs: float, usual: int) -> int:
+    """As many epochs as `epochs` is of the `usual` number, and at least one."""
+    return max(1, round(epochs * settings.epochs / usual))

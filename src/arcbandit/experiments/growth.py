@@ -1,0 +1,62 @@
+"""How fast a recorded sum grows: over the last decade of rounds, or as a power."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arcbandit.simulation.trace import Estimate, Trace, estimate, student_quantile
+
+Floats = NDArray[np.float64]
+
+# Over a decade of T, sqrt(T) grows by this factor.
+ROOT_GROWTH = math.sqrt(10.0)
+
+
+def late_growth(trace: Trace, metric: str, policy: str) -> float:
+    """By which factor the mean of a sum grows over the last decade of rounds."""
+    mean = trace.metric(metric)[policy].mean(axis=0)
+    before = float(mean[nearest(trace.rounds, trace.horizon / 10)])
+    last = float(mean[-1])
+    if before > 0.0:
+        return last / before
+    return 1.0 if last <= 0.0 else math.inf
+
+
+def late_exponent(trace: Trace, metric: str, policy: str) -> Estimate:
+    """The slope of a sum against rounds, log-log, over the last decade; fitted to each epoch, so with an interval."""
+    late = trace.rounds >= trace.horizon / 10
+    values = trace.metric(metric)[policy][:, late]
+    if (values <= 0).any():
+        return Estimate(math.nan, math.nan)
+    rounds = np.log(trace.rounds[late].astype(np.float64))
+    return estimate(np.array([np.polyfit(rounds, np.log(epoch), 1)[0] for epoch in values]))
+
+
+def fitted_exponent(x: ArrayLike, y: ArrayLike) -> Estimate:
+    """The power of x that y is, by least squares of the logarithms, with its 95 % interval."""
+    xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if len(xs) < 2 or (xs <= 0).any() or (ys <= 0).any():
+        return Estimate(math.nan, math.nan)
+    logs = np.log(xs)
+    slope, intercept = np.polyfit(logs, np.log(ys), 1)
+    if len(xs) < 3:
+        return Estimate(float(slope), math.nan)
+    residuals = np.log(ys) - slope * logs - intercept
+    deviation = math.sqrt(float((residuals**2).sum()) / (len(xs) - 2) / float(((logs - logs.mean()) ** 2).sum()))
+    return Estimate(float(slope), student_quantile(len(xs) - 2) * deviation)
+
+
+def last_mean(trace: Trace, metric: str, policy: str) -> float:
+    """The mean over epochs at the horizon."""
+    return float(trace.metric(metric)[policy][:, -1].mean())
+
+
+def nearest(rounds: NDArray[np.int64], wanted: float) -> int:
+    """The place of the checkpoint nearest to a round."""
+    return int(np.abs(rounds - wanted).argmin())
+
+
+def power(one: Estimate) -> str:
+    """An exponent as text."""
+    return f"{one.mean:.2f}" if math.isnan(one.half_width) else f"{one.mean:.2f} ± {one.half_width:.2f}"

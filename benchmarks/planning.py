@@ -35,7 +35,7 @@ def plan_each_round(program, bounds, basis, workspace, allocation, values):
             for context in range(n_contexts):
                 program.objective[arm, context] = bounds[place, arm, context]
                 program.revenue[arm, context] = bounds[place, arm, context]
-        if plan(program, basis, False, workspace, allocation) != PlanStatus.OPTIMAL:
+        if plan(program, basis, False, 0, workspace, allocation) != PlanStatus.OPTIMAL:
             failures += 1
         value = 0.0
         for arm in range(n_arms):

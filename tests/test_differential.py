@@ -63,7 +63,7 @@ def solve_warm(twin, rng, counts):
         for _ in range(STEPS_OF_A_WALK):
             problem = moved(rng, problem, step)
             allocation = np.zeros((n_arms, n_contexts))
-            status = PlanStatus(plan_kernel(problem.program(), basis, False, workspace, allocation))
+            status = PlanStatus(plan_kernel(problem.program(), basis, False, 0, workspace, allocation))
             check_agreement(twin, problem, status, allocation, workspace.by_row[RAY, :-1])
             counts["warm", status] += 1
 

@@ -163,8 +163,8 @@ class TestWarmStart:
         """The basis is passed on to the kernel."""
         pivots = []
 
-        def watched(program, basis, least_shortfall, workspace, allocation, kernel=planning.plan_kernel):
-            status = kernel(program, basis, least_shortfall, workspace, allocation)
+        def watched(program, basis, least_shortfall, owner, workspace, allocation, kernel=planning.plan_kernel):
+            status = kernel(program, basis, least_shortfall, owner, workspace, allocation)
             pivots.append(int(workspace.counts[PIVOTS]))
             return status
 

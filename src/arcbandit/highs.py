@@ -41,6 +41,9 @@ class _Model:
     """
 
     def __init__(self, program: Program) -> None:
+        program = program._replace(
+            objective=program.weights * program.objective, revenue=program.weights * program.revenue
+        )
         self.program = program
         self.n_arms, self.n_contexts = program.objective.shape
         self.n_rows = program.floors.shape[0]

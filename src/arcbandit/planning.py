@@ -187,8 +187,9 @@ def solve_lp(
                 )
             members[row, arm] = True
     return _solve(
-        probabilities * objective,
-        probabilities * constraint,
+        objective,
+        constraint,
+        probabilities,
         floors,
         members,
         np.array([group.floor for group in groups], dtype=np.float64),
@@ -212,10 +213,10 @@ def plan(
     >>> plan(paper_instance("nu")).allocation.tolist()
     [[1.0, 0.5, 0.5], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5]]
     """
-    weighted = instance.weighted_means
     return _solve(
-        weighted,
-        weighted,
+        instance.mean_rewards,
+        instance.mean_rewards,
+        instance.context_probabilities,
         instance.revenue_floors,
         instance.group_members,
         np.array([group.floor for group in instance.group_floors], dtype=np.float64),
@@ -233,9 +234,13 @@ def make_program(
     floors: Floats,
     members: Flags,
     available: Flags | None = None,
+    weights: Floats | None = None,
 ) -> Program:
-    """The kernel's view of a problem: one row an arm, then one a group, whose members are given (G x K)."""
-    return assemble_program(objective, revenue, floors, rows_of_arms(members), available)
+    """The kernel's view of a problem: one row an arm, then one a group, whose members are given (G x K).
+
+    `objective` and `revenue` are mean rewards if `weights` are the contexts' probabilities, weighted ones if None.
+    """
+    return assemble_program(objective, revenue, floors, rows_of_arms(members), available, weights)
 
 
 def rows_of_arms(members: Flags) -> list[list[int]]:
@@ -252,14 +257,21 @@ def assemble_program(
     floors: Floats,
     rows: Sequence[Sequence[int]],
     available: Flags | None = None,
+    weights: Floats | None = None,
 ) -> Program:
     """A program whose arm k takes part in the rows listed in rows[k], counted from 1, negative for sign -1."""
     arm_rows = np.zeros((len(rows), max(1, *(len(own) for own in rows))), dtype=np.int64)
     for arm, own in enumerate(rows):
         arm_rows[arm, : len(own)] = own
+    n_contexts = objective.shape[1]
+    rewards = np.ascontiguousarray(objective, dtype=np.float64)
     return Program(
-        objective=np.ascontiguousarray(objective, dtype=np.float64),
+        objective=rewards,
         revenue=np.ascontiguousarray(revenue, dtype=np.float64),
+        root=rewards,  # any finite matrix: a plain problem leans by nothing
+        lean=np.zeros(2),
+        weights=np.ones(n_contexts) if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
+        changed=np.zeros(n_contexts, dtype=np.int64),
         available=np.ones(objective.shape, dtype=np.bool_) if available is None else available,
         floors=np.ascontiguousarray(floors, dtype=np.float64),
         arm_rows=arm_rows,
@@ -275,7 +287,7 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
     allocation = np.zeros((n_arms, n_contexts))
     # Read-only arrays would be another compiled signature.
     writable = Program(*(part if part.flags.writeable else part.copy() for part in program))
-    status = PlanStatus(plan_kernel(writable, basis, least_shortfall, workspace, allocation))
+    status = PlanStatus(plan_kernel(writable, basis, least_shortfall, False, workspace, allocation))
     infeasible = status == PlanStatus.INFEASIBLE
     return Solution(
         status=status,
@@ -289,6 +301,7 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
 def _solve(
     objective: Floats,
     revenue: Floats,
+    probabilities: Floats,
     floors: Floats,
     members: Flags,
     group_floors: Floats,
@@ -298,10 +311,11 @@ def _solve(
     warm_start: Plan | None,
     names: Sequence[str],
 ) -> Plan:
-    """Solve the problem in weighted means, and turn what was found into a Plan or an error."""
+    """Solve the problem, and turn what was found into a Plan or an error."""
     if on_infeasible not in ("raise", "least_shortfall"):
         raise InvalidInputError(f"on_infeasible must be 'raise' or 'least_shortfall', got {on_infeasible!r}.")
-    program = make_program(objective, revenue, np.concatenate([floors, group_floors]), members, available)
+    rows = np.concatenate([floors, group_floors])
+    program = make_program(objective, revenue, rows, members, available, probabilities)
     if not program.available.any(axis=0).all():
         context = int(np.flatnonzero(~program.available.any(axis=0))[0])
         raise InvalidInputError(f"available must leave each context an arm, but context {context} has none.")
@@ -331,18 +345,20 @@ def _solve(
 def _describe(program: Program, solution: Solution, members: Flags) -> Plan:
     """The Plan of what a solver found."""
     n_arms = program.objective.shape[0]
-    arm_revenue = (program.revenue * solution.allocation).sum(axis=1)
+    objective = program.weights * program.objective
+    revenue = program.weights * program.revenue
+    arm_revenue = (revenue * solution.allocation).sum(axis=1)
     prices = solution.prices
     arm_prices = prices[:n_arms] + prices[n_arms:] @ members
-    adjusted = np.where(program.available, program.objective + arm_prices[:, None] * program.revenue, -np.inf)
-    largest = np.where(program.available, np.abs(program.revenue), 0.0).max(axis=1)
+    adjusted = np.where(program.available, objective + arm_prices[:, None] * revenue, -np.inf)
+    largest = np.where(program.available, np.abs(revenue), 0.0).max(axis=1)
     scale = np.concatenate([largest, np.where(members, largest, 0.0).max(axis=1, initial=0.0)])
     strength = solution.ray * np.where(scale > 0, scale, 1.0)
     conflict = np.flatnonzero(strength > FEASIBILITY_TOLERANCE * strength.max(initial=0.0))
     return Plan(
         status=solution.status,
         allocation=solution.allocation,
-        value=float((program.objective * solution.allocation).sum()),
+        value=float((objective * solution.allocation).sum()),
         arm_revenue=arm_revenue,
         revenue_floors=program.floors[:n_arms],
         floor_prices=prices[:n_arms],

@@ -32,7 +32,7 @@ def run(program, basis=None, *, least_shortfall=False):
     basis = make_basis(n_contexts, n_rows) if basis is None else basis
     workspace = make_workspace(n_arms, n_contexts, n_rows, program.arm_rows.shape[1])
     allocation = np.full((n_arms, n_contexts), UNTOUCHED)
-    status = PlanStatus(plan_kernel(program, basis, least_shortfall, workspace, allocation))
+    status = PlanStatus(plan_kernel(program, basis, least_shortfall, 0, workspace, allocation))
     return status, allocation, workspace, basis
 
 
@@ -174,7 +174,7 @@ def test_memory_left_by_another_problem_changes_nothing():
             part.fill(1)
         fresh = run(program, least_shortfall=True)
         allocation, basis = np.zeros((4, 5)), make_basis(5, 4)
-        status = plan_kernel(program, basis, True, shared, allocation)
+        status = plan_kernel(program, basis, True, 0, shared, allocation)
         assert status == fresh[0]
         assert allocation.tobytes() == fresh[1].tobytes()
 

@@ -2,14 +2,7 @@ import numpy as np
 import pytest
 
 from arcbandit.kernels.compile import entry_kernel
-from arcbandit.kernels.pricing import (
-    evaluate,
-    first_improving,
-    measure_scales,
-    next_block,
-    price_block,
-    price_rows,
-)
+from arcbandit.kernels.pricing import best_pair, evaluate, first_improving, measure_scales, price_rows
 from arcbandit.kernels.program import (
     KEY_SHARE,
     PRICE,
@@ -31,23 +24,13 @@ def price_everything(program, basis, workspace, found):
     measure_scales(program, workspace)
     if not evaluate(program, basis, 1.0, 0.0, workspace):
         return False
-    n_contexts = basis.key.shape[0]
-    excess, arm, context = price_block(program, basis, program.available, 1.0, 0, n_contexts, workspace)
+    excess, arm, context = best_pair(program, basis, program.available, 1.0, workspace)
     found[0, 0], found[0, 1], found[0, 2] = excess, arm, context
     excess, arm, context = first_improving(program, basis, program.available, 1.0, workspace)
     found[1, 0], found[1, 1], found[1, 2] = excess, arm, context
     excess, row, kind = price_rows(program, basis, 1.0, 0.0, workspace)
     found[2, 0], found[2, 1], found[2, 2] = excess, row, kind
     return True
-
-
-@entry_kernel
-def blocks(n_contexts, starts):
-    """Write where the blocks begin, one after another."""
-    first = 0
-    for place in range(starts.shape[0]):
-        starts[place] = first
-        first = next_block(first, n_contexts)
 
 
 def priced(program, basis):
@@ -71,21 +54,21 @@ def test_shares_and_prices_of_a_basis_worked_out_by_hand():
     basis = Basis(np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([SURPLUS, 1, 2]))
     regular, found, workspace = priced(paper_program(), basis)
     assert regular
-    # Arm 1 earns 3 + 1/2 + 1 = 4.5 against 1; its surplus counts in units of 3.
-    np.testing.assert_allclose(workspace.by_row[SLOT_VALUE, :3], [3.5 / 3, 0.5, 0.5], rtol=1e-15)
+    # Arm 1 earns 3 + 1/2 + 1 = 4.5 against 1; its surplus counts in units of 4, the power of 2 above 3.
+    np.testing.assert_allclose(workspace.by_row[SLOT_VALUE, :3], [3.5 / 4, 0.5, 0.5], rtol=1e-15)
     np.testing.assert_allclose(workspace.by_context[KEY_SHARE], [1, 0.5, 0.5], rtol=1e-15)
     np.testing.assert_allclose(workspace.by_row[PRICE, :3], [0, 1, 1], rtol=1e-15)
     assert (found[:, 0] == 0).all(), "an optimal basis has nothing to enter"
 
 
 def test_scales_are_the_largest_available_coefficients():
-    """A pair that is closed does not count; an empty row takes its floor, or 1; the objective comes last."""
+    """Up to a power of 2. A closed pair does not count, an empty row takes its floor, or 1; the objective is last."""
     weighted = np.array([[3.0, -8], [0, 0], [0, 0]])
     program = assemble_program(10 * weighted, weighted, np.array([0, 7.0, 0, 0]), [[1, 4], [2], [3]])
     program.available[0, 1] = False
     program.available[1:, 1] = True
     *_, workspace = priced(program, Basis(np.array([0, 1]), np.arange(4), np.full(4, SURPLUS)))
-    assert workspace.by_row[ROW_SCALE].tolist() == [3, 7, 1, 3, 30]
+    assert workspace.by_row[ROW_SCALE].tolist() == [4, 8, 1, 4, 30]
 
 
 def test_the_entering_pair_has_the_largest_reduced_cost():
@@ -113,7 +96,7 @@ def test_the_entering_pair_has_the_largest_reduced_cost():
         excess = np.where(available, worth - worth[key, np.arange(n_contexts)], -np.inf)
         excess[key, np.arange(n_contexts)] = -np.inf
         improving = excess > 1e-9
-        row_excess = -price * np.abs(np.where(available, revenue, 0)).max(axis=1)
+        row_excess = -price * workspace.by_row[ROW_SCALE, :n_arms]
         if improving.any():
             seen += 1
             assert found[0, 0] == pytest.approx(excess.max(), rel=1e-12)
@@ -128,10 +111,34 @@ def test_the_entering_pair_has_the_largest_reduced_cost():
     assert seen > CASES // 4
 
 
-def test_blocks_of_contexts_go_round_and_miss_none():
-    """Every context is in one block of 64 and the walk starts over at the end."""
-    starts = np.zeros(7, dtype=np.int64)
-    blocks(130, starts)
-    assert starts.tolist() == [0, 64, 128, 0, 64, 128, 0]
-    blocks(64, starts)
-    assert starts.tolist() == [0] * 7
+@entry_kernel
+def price_again(program, basis, workspace):
+    """Evaluate and price with the bounds as they were left."""
+    evaluate(program, basis, 1.0, 0.0, workspace)
+    return best_pair(program, basis, program.available, 1.0, workspace)
+
+
+def test_bounds_that_are_kept_hide_no_pair():
+    """Leans and pairs drift; what is priced with kept bounds is what is priced afresh."""
+    rng = np.random.default_rng(8)
+    improving = 0
+    for _ in range(CASES // 10):
+        n_arms, n_contexts = 4, 6
+        means = rng.random((n_arms, n_contexts))
+        program = assemble_program(
+            means, means, np.full(n_arms, 0.05), [[arm + 1] for arm in range(n_arms)], None, np.full(n_contexts, 1 / 6)
+        )._replace(root=rng.random((n_arms, n_contexts)) * 0.1, lean=np.ones(2), revenue=means)
+        key = (means + program.root).argmax(axis=0)
+        basis = Basis(key, np.arange(n_arms), np.full(n_arms, SURPLUS))
+        _, _, kept = priced(program, basis)
+        for _ in range(30):
+            program.lean[:] += 1e-7 * rng.random()
+            if rng.random() < 0.5:
+                arm, context = rng.integers(n_arms), rng.integers(n_contexts)
+                means[arm, context] += 0.05 * rng.normal()
+                program.changed[context] = 1
+            found = price_again(program, basis, kept)
+            _, afresh, _ = priced(program._replace(changed=program.changed.copy()), basis)
+            assert found == pytest.approx(tuple(afresh[0]), rel=1e-12)
+            improving += found[0] > 0
+    assert improving > 0

@@ -21,9 +21,9 @@ from tests.kernels.modes import CASES
 
 
 @entry_kernel
-def exchange(basis, leaving, arm, context):
+def exchange(program, basis, leaving, arm, context):
     """`replace`, callable from Python."""
-    replace(basis, leaving, arm, context)
+    replace(program, basis, leaving, arm, context)
 
 
 @entry_kernel
@@ -32,13 +32,13 @@ def step_towards(program, basis, arm, context, bland, workspace, allocation, aft
     measure_scales(program, workspace)
     if not evaluate(program, basis, 1.0, 0.0, workspace):
         return False, 0.0, -1
-    write_allocation(basis, workspace, allocation)
+    write_allocation(basis, False, workspace, allocation)
     move_along(program, basis, arm, context, workspace)
     step, leaving = blocking_column(program, basis, context, bland, workspace)
     if leaving >= 0:
-        replace(basis, leaving, arm, context)
+        replace(program, basis, leaving, arm, context)
         evaluate(program, basis, 1.0, 0.0, workspace)
-        write_allocation(basis, workspace, after)
+        write_allocation(basis, False, workspace, after)
     return True, step, leaving
 
 
@@ -49,6 +49,9 @@ def run_simplex(program, basis, workspace):
     open_rows(workspace, 0)
     crash_basis(program, basis)
     return simplex(program, basis, program.available, 1.0, 0.0, workspace)
+
+
+SMALL = assemble_program(np.ones((2, 2)), np.ones((2, 2)), np.zeros(2), [[1], [2]])
 
 
 def room(program):
@@ -66,14 +69,14 @@ def columns_of(basis):
 def test_a_slot_is_replaced_in_place():
     """The entering column takes the place of the leaving one."""
     basis = Basis(np.array([0, 1]), np.array([0, 1]), np.array([SURPLUS, SURPLUS]))
-    exchange(basis, 1, 1, 0)
+    exchange(SMALL, basis, 1, 1, 0)
     assert columns_of(basis) == {(0, 0), (1, 1), (0, SURPLUS), (1, 0)}
 
 
 def test_a_leaving_key_is_followed_by_another_basic_pair_of_its_context():
     """The slot's pair becomes the key, and the slot takes the entering column."""
     basis = Basis(np.array([0, 1]), np.array([1, 0]), np.array([0, SURPLUS]))
-    exchange(basis, 2 + 0, 1, SURPLUS)
+    exchange(SMALL, basis, 2 + 0, 1, SURPLUS)
     assert basis.key.tolist() == [1, 1]
     assert columns_of(basis) == {(1, 0), (1, 1), (1, SURPLUS), (0, SURPLUS)}
 
@@ -81,7 +84,7 @@ def test_a_leaving_key_is_followed_by_another_basic_pair_of_its_context():
 def test_a_leaving_key_without_another_basic_pair_is_followed_by_the_entering_one():
     """Only a pair of the same context can enter then."""
     basis = Basis(np.array([0, 1]), np.array([0, 1]), np.array([SURPLUS, SURPLUS]))
-    exchange(basis, 2 + 1, 0, 1)
+    exchange(SMALL, basis, 2 + 1, 0, 1)
     assert basis.key.tolist() == [0, 0]
     assert basis.slot_context.tolist() == [SURPLUS, SURPLUS]
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numba
 import numba.core.config
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOMS_WITH_KERNELS = ("kernels", "policies", "simulation")
@@ -55,16 +56,63 @@ def cache_folder() -> Path | None:
     return folder if os.access(folder, os.W_OK) else None
 
 
+class _Compiler(CompilerBase):
+    """Numba's own pipeline at an optimisation level of its own."""
+
+    level = 2
+
+    def define_pipelines(self) -> list[Any]:
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+    def _compile_core(self) -> Any:
+        # The level is a setting of the process; the compiler's lock is held while it differs.
+        before = config.OPT
+        config.OPT = type(before)(self.level)
+        try:
+            return super()._compile_core()
+        finally:
+            config.OPT = before
+
+
+class _InnerCompiler(_Compiler):
+    """For kernels inside others, which are optimised where they end up."""
+
+    level = 1
+
+
 def kernel(function: Function) -> Function:
-    """Compile `function` for use inside other kernels.
+    """Compile `function` for use inside other kernels, copied into its callers by the optimiser.
 
     With ``NUMBA_DISABLE_JIT=1`` it stays plain Python; with ``NUMBA_BOUNDSCHECK=1`` every index is checked.
     """
+    return _inner(function, forceinline=True)
+
+
+def merged_kernel(function: Function) -> Function:
+    """Like `kernel`, but merged into its one caller before anything is compiled."""
+    return _inner(function, inline="always")
+
+
+def rare_kernel(function: Function) -> Function:
+    """Like `kernel`, but called rather than copied: for what few rounds need, or several places call.
+
+    A call passes some hundred words, the arrays of its tuples, and costs as much as a small kernel's work.
+    """
+    return _inner(function)
+
+
+def _inner(function: Function, **how: Any) -> Function:
     if config.DISABLE_JIT:
         return function
     # Wrappers that nobody calls from Python would double the compilation time of a small kernel; without the runtime
     # (nrt) nothing counts references, and a kernel that allocates does not compile.
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    options = {
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+        "_nrt": False,
+        "pipeline_class": _InnerCompiler,
+        **how,
+    }
     compiled: Function = compile_function(error_model="numpy", **options)(function)
     return compiled
 
@@ -73,7 +121,8 @@ def entry_kernel(function: Function) -> Function:
     """Compile `function` for calls from Python, without the interpreter's lock, cached on disk with all it calls."""
     if config.DISABLE_JIT:
         return function
-    dispatcher = compile_function(error_model="numpy", nogil=True, no_cfunc_wrapper=True, _nrt=False)(function)
+    options = {"nogil": True, "no_cfunc_wrapper": True, "_nrt": False, "forceinline": True, "pipeline_class": _Compiler}
+    dispatcher = compile_function(error_model="numpy", **options)(function)
     folder = cache_folder()
     if folder is not None:
         # Numba reads the folder when caching is enabled, and has no argument for it.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arcbandit.kernels.compile import kernel
+from arcbandit.kernels.compile import kernel, rare_kernel
 
 # Rows of Statistics.by_pair.
 PULLS, MEAN, INVERSE_ROOT = range(3)
@@ -16,11 +16,12 @@ class Statistics(NamedTuple):
 
     by_pair: np.ndarray  # float64, shape (3, K, C): pulls n, mean reward, n^(-1/2) (0 for a pair never played)
     context_counts: np.ndarray  # float64, shape (C,)
+    changed: np.ndarray  # int64, shape (C,): 1 where a pair changed since the planner last looked
 
 
 def make_statistics(n_arms: int, n_contexts: int) -> Statistics:
     """Nothing seen yet."""
-    return Statistics(np.zeros((3, n_arms, n_contexts)), np.zeros(n_contexts))
+    return Statistics(np.zeros((3, n_arms, n_contexts)), np.zeros(n_contexts), np.zeros(n_contexts, dtype=np.int64))
 
 
 @kernel
@@ -31,6 +32,7 @@ def record_reward(statistics, arm, context, reward):
     statistics.by_pair[PULLS, arm, context] = pulls
     statistics.by_pair[MEAN, arm, context] = mean + (reward - mean) / pulls
     statistics.by_pair[INVERSE_ROOT, arm, context] = 1.0 / math.sqrt(pulls)
+    statistics.changed[context] = 1
 
 
 @kernel
@@ -39,7 +41,7 @@ def radius_factor(n_pairs, round_number, noise_scale):
     return noise_scale * math.sqrt(2.0 * math.log(2.0 * n_pairs * round_number))
 
 
-@kernel
+@rare_kernel
 def bounds_for_unplayed(statistics, available, factor, low, high):
     """Bounds (low, high) that stand for the infinite ones of a pair never played.
 
@@ -60,23 +62,20 @@ def bounds_for_unplayed(statistics, available, factor, low, high):
     return (low if low == low else -largest), (high if high == high else largest)
 
 
-@kernel
-def write_weighted_bounds(statistics, probabilities, available, factor, dial, low, high, target):
-    """Write p (mean + dial * radius), shape (K, C); an unplayed pair lies in [low, high] as the dial in [-1, 1]."""
+@rare_kernel
+def write_bounds(statistics, available, step, unplayed, target):
+    """Write mean + step n^(-1/2), shape (K, C), and `unplayed` for a pair never played."""
     n_arms, n_contexts = available.shape
-    unplayed = 0.5 * (low + high) + dial * 0.5 * (high - low)
-    step = dial * factor
     for arm in range(n_arms):
         for context in range(n_contexts):
             inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
             if inverse_root > 0.0:
-                value = statistics.by_pair[MEAN, arm, context] + step * inverse_root
+                target[arm, context] = statistics.by_pair[MEAN, arm, context] + step * inverse_root
             else:
-                value = unplayed
-            target[arm, context] = probabilities[context] * value
+                target[arm, context] = unplayed
 
 
-@kernel
+@rare_kernel
 def explore_unplayed(statistics, available, allocation):
     """In each context with arms never played there, play one of these, each as likely; return how many contexts."""
     n_arms, n_contexts = available.shape
@@ -92,3 +91,14 @@ def explore_unplayed(statistics, available, allocation):
                 unplayed = available[arm, context] and statistics.by_pair[PULLS, arm, context] == 0.0
                 allocation[arm, context] = 1.0 / fresh if unplayed else 0.0
     return touched
+
+
+@rare_kernel
+def every_pair_played(statistics, available):
+    """Whether no available pair is still to be played for the first time."""
+    n_arms, n_contexts = available.shape
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            if available[arm, context] and statistics.by_pair[PULLS, arm, context] == 0.0:
+                return False
+    return True

@@ -5,7 +5,7 @@ are roots. Columns with one open entry are eliminated from the roots outward, th
 leaves inward; what remains are cycles (and, with group floors, a few dense rows), solved by dense elimination.
 """
 
-from arcbandit.kernels.compile import kernel
+from arcbandit.kernels.compile import kernel, rare_kernel
 from arcbandit.kernels.program import (
     BY_COLUMN,
     BY_ROW,
@@ -31,23 +31,36 @@ from arcbandit.kernels.program import (
 
 
 @kernel
-def add_entries(program, arm, factor, first, end, workspace):
+def objective_of(program, arm, context):
+    """a_kc."""
+    return program.weights[context] * (program.objective[arm, context] + program.lean[0] * program.root[arm, context])
+
+
+@kernel
+def revenue_of(program, arm, context):
+    """b_kc."""
+    return program.weights[context] * (program.revenue[arm, context] + program.lean[1] * program.root[arm, context])
+
+
+@kernel
+def add_entries(program, arm, factor, first, end, entry_row, entry_value):
     """Append `factor` times the rows of `arm` to the column begun at `first`; return its new end."""
-    for place in range(program.arm_rows.shape[1]):
-        signed = program.arm_rows[arm, place]
+    arm_rows = program.arm_rows
+    for place in range(arm_rows.shape[1]):
+        signed = arm_rows[arm, place]
         if signed == 0:
             break
         row = abs(signed) - 1
         value = factor if signed > 0 else -factor
         target = end
         for other in range(first, end):
-            if workspace.entry_index[ENTRY_ROW, other] == row:
+            if entry_row[other] == row:
                 target = other
         if target < end:
-            workspace.entry_value[target] += value
+            entry_value[target] += value
         else:
-            workspace.entry_index[ENTRY_ROW, end] = row
-            workspace.entry_value[end] = value
+            entry_row[end] = row
+            entry_value[end] = value
             end += 1
     return end
 
@@ -55,174 +68,187 @@ def add_entries(program, arm, factor, first, end, workspace):
 @kernel
 def load_columns(program, basis, workspace):
     """Write the columns of W: a pair's coefficients less those of its context's key."""
-    n_rows = basis.slot_arm.shape[0]
+    slot_arm, slot_context = basis.slot_arm, basis.slot_context
+    start = workspace.order[COLUMN_START]
+    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
+    n_rows = slot_arm.shape[0]
     end = 0
     for slot in range(n_rows):
-        workspace.order[COLUMN_START, slot] = end
-        context = basis.slot_context[slot]
-        arm = basis.slot_arm[slot]
+        start[slot] = end
+        context = slot_context[slot]
+        arm = slot_arm[slot]
         if context >= 0:
             first = end
-            end = add_entries(program, arm, program.revenue[arm, context], first, end, workspace)
-            key = basis.key[context]
-            end = add_entries(program, key, -program.revenue[key, context], first, end, workspace)
+            # The pair, then the key, with the other sign.
+            for turn in range(2):
+                factor = revenue_of(program, arm, context)
+                end = add_entries(program, arm, factor if turn == 0 else -factor, first, end, entry_row, entry_value)
+                arm = basis.key[context]
         else:
             scale = workspace.by_row[ROW_SCALE, arm]
-            workspace.entry_index[ENTRY_ROW, end] = arm
-            workspace.entry_value[end] = -scale if context == SURPLUS else scale
+            entry_row[end] = arm
+            entry_value[end] = -scale if context == SURPLUS else scale
             end += 1
-    workspace.order[COLUMN_START, n_rows] = end
+    start[n_rows] = end
 
 
 @kernel
 def load_rows(n_rows, workspace):
     """List the columns of each row, and count the entries of both."""
+    start, row_start = workspace.order[COLUMN_START], workspace.order[ROW_START]
+    column_count, position = workspace.order[COLUMN_COUNT], workspace.order[POSITION]
+    column_done, row_done = workspace.order[COLUMN_DONE], workspace.order[ROW_DONE]
+    entry_row, entry_column = workspace.entry_index[ENTRY_ROW], workspace.entry_index[ENTRY_COLUMN]
     for row in range(n_rows + 1):
-        workspace.order[ROW_START, row] = 0
-    for entry in range(workspace.order[COLUMN_START, n_rows]):
-        workspace.order[ROW_START, workspace.entry_index[ENTRY_ROW, entry] + 1] += 1
+        row_start[row] = 0
+    for entry in range(start[n_rows]):
+        row_start[entry_row[entry] + 1] += 1
     for row in range(n_rows):
-        workspace.order[ROW_COUNT, row] = workspace.order[ROW_START, row + 1]
-        workspace.order[ROW_START, row + 1] += workspace.order[ROW_START, row]
-        workspace.order[POSITION, row] = workspace.order[ROW_START, row]
-        workspace.order[ROW_DONE, row] = 0
+        row_start[row + 1] += row_start[row]
+        position[row] = row_start[row]
+        row_done[row] = 0
     for column in range(n_rows):
-        workspace.order[COLUMN_DONE, column] = 0
-        workspace.order[COLUMN_COUNT, column] = (
-            workspace.order[COLUMN_START, column + 1] - workspace.order[COLUMN_START, column]
-        )
-        for entry in range(workspace.order[COLUMN_START, column], workspace.order[COLUMN_START, column + 1]):
-            row = workspace.entry_index[ENTRY_ROW, entry]
-            workspace.entry_index[ENTRY_COLUMN, workspace.order[POSITION, row]] = column
-            workspace.order[POSITION, row] += 1
+        column_done[column] = 0
+        column_count[column] = start[column + 1] - start[column]
+        for entry in range(start[column], start[column + 1]):
+            row = entry_row[entry]
+            entry_column[position[row]] = column
+            position[row] += 1
 
 
 @kernel
 def peel_columns(n_rows, workspace):
     """Eliminate columns with one open entry; return how many, or -1 if W is singular."""
+    start, row_start = workspace.order[COLUMN_START], workspace.order[ROW_START]
+    count = workspace.order[COLUMN_COUNT]
+    column_done, row_done = workspace.order[COLUMN_DONE], workspace.order[ROW_DONE]
+    pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
+    entry_row, entry_column = workspace.entry_index[ENTRY_ROW], workspace.entry_index[ENTRY_COLUMN]
+    entry_value, pivot_value = workspace.entry_value, workspace.by_row[PIVOT_VALUE]
+    row_scale = workspace.by_row[ROW_SCALE]
     # The pivot arrays double as the queue: entries before `done` are eliminated, those up to `found` wait.
     found = 0
     for column in range(n_rows):
-        if workspace.order[COLUMN_COUNT, column] == 1:
-            workspace.order[PIVOT_COLUMN, found] = column
+        if count[column] == 1:
+            pivot_column[found] = column
             found += 1
     done = 0
     while done < found:
-        column = workspace.order[PIVOT_COLUMN, done]
-        if workspace.order[COLUMN_COUNT, column] != 1:
+        column = pivot_column[done]
+        if count[column] != 1:
             return -1
-        for entry in range(workspace.order[COLUMN_START, column], workspace.order[COLUMN_START, column + 1]):
-            row = workspace.entry_index[ENTRY_ROW, entry]
-            if not workspace.order[ROW_DONE, row]:
-                value = workspace.entry_value[entry]
-                if abs(value) <= SINGULARITY_TOLERANCE * workspace.by_row[ROW_SCALE, row]:
-                    return -1
-                workspace.order[PIVOT_ROW, done] = row
-                workspace.by_row[PIVOT_VALUE, done] = value
-        row = workspace.order[PIVOT_ROW, done]
-        workspace.order[ROW_DONE, row] = 1
-        workspace.order[COLUMN_DONE, column] = 1
+        row = 0
+        for entry in range(start[column], start[column + 1]):
+            if row_done[entry_row[entry]] == 0:
+                row = entry_row[entry]
+                pivot_value[done] = entry_value[entry]
+        if abs(pivot_value[done]) <= SINGULARITY_TOLERANCE * row_scale[row]:
+            return -1
+        pivot_row[done] = row
+        row_done[row] = 1
+        column_done[column] = 1
         done += 1
-        for place in range(workspace.order[ROW_START, row], workspace.order[ROW_START, row + 1]):
-            other = workspace.entry_index[ENTRY_COLUMN, place]
-            if not workspace.order[COLUMN_DONE, other]:
-                workspace.order[COLUMN_COUNT, other] -= 1
-                if workspace.order[COLUMN_COUNT, other] == 1:
-                    workspace.order[PIVOT_COLUMN, found] = other
+        for place in range(row_start[row], row_start[row + 1]):
+            other = entry_column[place]
+            if column_done[other] == 0:
+                count[other] -= 1
+                if count[other] == 1:
+                    pivot_column[found] = other
                     found += 1
-                elif workspace.order[COLUMN_COUNT, other] == 0:
+                elif count[other] == 0:
                     return -1
     return done
 
 
-@kernel
+@rare_kernel
 def peel_rows(n_rows, first, workspace):
     """Eliminate rows with one open column; return how many pairs are eliminated by now, or -1 if W is singular."""
+    start, row_start = workspace.order[COLUMN_START], workspace.order[ROW_START]
+    count = workspace.order[ROW_COUNT]
+    column_done, row_done = workspace.order[COLUMN_DONE], workspace.order[ROW_DONE]
+    pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
+    entry_row, entry_column = workspace.entry_index[ENTRY_ROW], workspace.entry_index[ENTRY_COLUMN]
     found = first
     for row in range(n_rows):
-        if not workspace.order[ROW_DONE, row]:
-            count = 0
-            for place in range(workspace.order[ROW_START, row], workspace.order[ROW_START, row + 1]):
-                if not workspace.order[COLUMN_DONE, workspace.entry_index[ENTRY_COLUMN, place]]:
-                    count += 1
-            workspace.order[ROW_COUNT, row] = count
-            if count == 0:
+        if row_done[row] == 0:
+            count[row] = 0
+            for place in range(row_start[row], row_start[row + 1]):
+                count[row] += 1 - column_done[entry_column[place]]
+            if count[row] == 0:
                 return -1
-            if count == 1:
-                workspace.order[PIVOT_ROW, found] = row
+            if count[row] == 1:
+                pivot_row[found] = row
                 found += 1
     done = first
     while done < found:
-        row = workspace.order[PIVOT_ROW, done]
-        if workspace.order[ROW_COUNT, row] != 1:
+        row = pivot_row[done]
+        if count[row] != 1:
             return -1
         column = -1
-        for place in range(workspace.order[ROW_START, row], workspace.order[ROW_START, row + 1]):
-            if not workspace.order[COLUMN_DONE, workspace.entry_index[ENTRY_COLUMN, place]]:
-                column = workspace.entry_index[ENTRY_COLUMN, place]
-        workspace.order[PIVOT_COLUMN, done] = column
-        workspace.order[ROW_DONE, row] = 1
-        workspace.order[COLUMN_DONE, column] = 1
-        for entry in range(workspace.order[COLUMN_START, column], workspace.order[COLUMN_START, column + 1]):
-            other = workspace.entry_index[ENTRY_ROW, entry]
+        for place in range(row_start[row], row_start[row + 1]):
+            if column_done[entry_column[place]] == 0:
+                column = entry_column[place]
+        pivot_column[done] = column
+        row_done[row] = 1
+        column_done[column] = 1
+        for entry in range(start[column], start[column + 1]):
+            other = entry_row[entry]
             if other == row:
                 value = workspace.entry_value[entry]
                 if abs(value) <= SINGULARITY_TOLERANCE * workspace.by_row[ROW_SCALE, row]:
                     return -1
                 workspace.by_row[PIVOT_VALUE, done] = value
-            elif not workspace.order[ROW_DONE, other]:
-                workspace.order[ROW_COUNT, other] -= 1
-                if workspace.order[ROW_COUNT, other] == 1:
-                    workspace.order[PIVOT_ROW, found] = other
+            elif row_done[other] == 0:
+                count[other] -= 1
+                if count[other] == 1:
+                    pivot_row[found] = other
                     found += 1
-                elif workspace.order[ROW_COUNT, other] == 0:
+                elif count[other] == 0:
                     return -1
         done += 1
     return done
 
 
-@kernel
+@rare_kernel
 def factor_nucleus(n_rows, first, workspace):
     """Dense LU, rows scaled and pivoted, of what the peeling left; return False if it is singular."""
+    start = workspace.order[COLUMN_START]
+    column_done, row_done = workspace.order[COLUMN_DONE], workspace.order[ROW_DONE]
+    position, permutation = workspace.order[POSITION], workspace.order[PERMUTATION]
+    lu = workspace.nucleus
     size = 0
     for row in range(n_rows):
-        if not workspace.order[ROW_DONE, row]:
+        if row_done[row] == 0:
             workspace.order[PIVOT_ROW, first + size] = row
-            workspace.order[POSITION, row] = size
+            position[row] = size
+            permutation[size] = size
             size += 1
     place = 0
-    lu = workspace.nucleus
     for column in range(n_rows):
-        if not workspace.order[COLUMN_DONE, column]:
+        if column_done[column] == 0:
             workspace.order[PIVOT_COLUMN, first + place] = column
             for row in range(size):
                 lu[row, place] = 0.0
-            for entry in range(workspace.order[COLUMN_START, column], workspace.order[COLUMN_START, column + 1]):
+            for entry in range(start[column], start[column + 1]):
                 row = workspace.entry_index[ENTRY_ROW, entry]
-                if not workspace.order[ROW_DONE, row]:
-                    lu[workspace.order[POSITION, row], place] = (
-                        workspace.entry_value[entry] / workspace.by_row[ROW_SCALE, row]
-                    )
+                if row_done[row] == 0:
+                    lu[position[row], place] = workspace.entry_value[entry] / workspace.by_row[ROW_SCALE, row]
             place += 1
-    for row in range(size):
-        workspace.order[PERMUTATION, row] = row
     for step in range(size):
         pivot = step
-        largest = abs(lu[step, step])
         for row in range(step + 1, size):
-            if abs(lu[row, step]) > largest:
-                largest = abs(lu[row, step])
+            if abs(lu[row, step]) > abs(lu[pivot, step]):
                 pivot = row
-        if not largest > SINGULARITY_TOLERANCE:
+        if not abs(lu[pivot, step]) > SINGULARITY_TOLERANCE:
             return False
         if pivot != step:
             for column in range(size):
                 held = lu[step, column]
                 lu[step, column] = lu[pivot, column]
                 lu[pivot, column] = held
-            kept = workspace.order[PERMUTATION, step]
-            workspace.order[PERMUTATION, step] = workspace.order[PERMUTATION, pivot]
-            workspace.order[PERMUTATION, pivot] = kept
+            kept = permutation[step]
+            permutation[step] = permutation[pivot]
+            permutation[pivot] = kept
         for row in range(step + 1, size):
             if lu[row, step] != 0.0:
                 ratio = lu[row, step] / lu[step, step]
@@ -237,109 +263,123 @@ def factor_nucleus(n_rows, first, workspace):
 def factorise(program, basis, workspace):
     """Prepare W for solving; return False if it is singular."""
     n_rows = basis.slot_arm.shape[0]
+    counts = workspace.counts
     load_columns(program, basis, workspace)
     load_rows(n_rows, workspace)
     by_column = peel_columns(n_rows, workspace)
-    if by_column < 0:
-        return False
-    workspace.counts[BY_COLUMN] = by_column
-    workspace.counts[BY_ROW] = 0
-    workspace.counts[NUCLEUS] = 0
-    if by_column == n_rows:
-        return True
+    counts[BY_COLUMN] = by_column
+    counts[BY_ROW] = 0
+    counts[NUCLEUS] = 0
+    if by_column < 0 or by_column == n_rows:
+        return by_column == n_rows
     by_row = peel_rows(n_rows, by_column, workspace)
-    if by_row < 0:
-        return False
-    workspace.counts[BY_ROW] = by_row - by_column
-    if by_row == n_rows:
-        return True
+    counts[BY_ROW] = by_row - by_column
+    if by_row < 0 or by_row == n_rows:
+        return by_row == n_rows
     return factor_nucleus(n_rows, by_row, workspace)
 
 
-@kernel
-def settle(workspace, step, right_side, solution):
-    """Solve one eliminated pair for its column and take that column out of the other rows."""
-    row = workspace.order[PIVOT_ROW, step]
-    column = workspace.order[PIVOT_COLUMN, step]
-    value = right_side[row] / workspace.by_row[PIVOT_VALUE, step]
-    solution[column] = value
-    if value != 0.0:
-        for entry in range(workspace.order[COLUMN_START, column], workspace.order[COLUMN_START, column + 1]):
-            right_side[workspace.entry_index[ENTRY_ROW, entry]] -= workspace.entry_value[entry] * value
+@rare_kernel
+def solve_nucleus_columns(first, workspace, right_side, solution):
+    """The nucleus' part of `solve_columns`."""
+    size = workspace.counts[NUCLEUS]
+    lu = workspace.nucleus
+    part = workspace.by_row[NUCLEUS_SIDE]
+    start = workspace.order[COLUMN_START]
+    for row in range(size):
+        source = workspace.order[PIVOT_ROW, first + workspace.order[PERMUTATION, row]]
+        total = right_side[source] / workspace.by_row[ROW_SCALE, source]
+        for column in range(row):
+            total -= lu[row, column] * part[column]
+        part[row] = total
+    for row in range(size - 1, -1, -1):
+        total = part[row]
+        for column in range(row + 1, size):
+            total -= lu[row, column] * part[column]
+        part[row] = total / lu[row, row]
+    for place in range(size):
+        column = workspace.order[PIVOT_COLUMN, first + place]
+        solution[column] = part[place]
+        for entry in range(start[column], start[column + 1]):
+            right_side[workspace.entry_index[ENTRY_ROW, entry]] -= workspace.entry_value[entry] * part[place]
 
 
 @kernel
 def solve_columns(workspace, right_side, solution):
     """Write x with W x = right_side into `solution`, by slot; `right_side` is used up."""
-    by_column, by_row, size = workspace.counts[BY_COLUMN], workspace.counts[BY_ROW], workspace.counts[NUCLEUS]
-    first = by_column + by_row
-    for step in range(by_column, first):
-        settle(workspace, step, right_side, solution)
-    if size > 0:
-        lu = workspace.nucleus
-        part = workspace.by_row[NUCLEUS_SIDE]
-        for row in range(size):
-            source = workspace.order[PIVOT_ROW, first + workspace.order[PERMUTATION, row]]
-            total = right_side[source] / workspace.by_row[ROW_SCALE, source]
-            for column in range(row):
-                total -= lu[row, column] * part[column]
-            part[row] = total
-        for row in range(size - 1, -1, -1):
-            total = part[row]
-            for column in range(row + 1, size):
-                total -= lu[row, column] * part[column]
-            part[row] = total / lu[row, row]
-        for place in range(size):
-            column = workspace.order[PIVOT_COLUMN, first + place]
-            value = part[place]
-            solution[column] = value
-            for entry in range(workspace.order[COLUMN_START, column], workspace.order[COLUMN_START, column + 1]):
-                right_side[workspace.entry_index[ENTRY_ROW, entry]] -= workspace.entry_value[entry] * value
-    for step in range(by_column - 1, -1, -1):
-        settle(workspace, step, right_side, solution)
+    by_column = workspace.counts[BY_COLUMN]
+    first = by_column + workspace.counts[BY_ROW]
+    start = workspace.order[COLUMN_START]
+    pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
+    pivot_value = workspace.by_row[PIVOT_VALUE]
+    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
+    # Rows that were peeled last are settled first, then the nucleus, then the columns from the last peeled on.
+    for turn in range(first):
+        step = by_column + turn
+        if step >= first:
+            step = first - 1 - turn
+        if turn == first - by_column and workspace.counts[NUCLEUS] > 0:
+            solve_nucleus_columns(first, workspace, right_side, solution)
+        column = pivot_column[step]
+        value = right_side[pivot_row[step]] / pivot_value[step]
+        solution[column] = value
+        if value != 0.0:
+            for entry in range(start[column], start[column + 1]):
+                right_side[entry_row[entry]] -= entry_value[entry] * value
+    if by_column == 0 and workspace.counts[NUCLEUS] > 0:
+        solve_nucleus_columns(first, workspace, right_side, solution)
 
 
-@kernel
-def price_pair(workspace, step, right_side, solution):
-    """Solve one eliminated pair for its row, all other rows of its column being known."""
-    row = workspace.order[PIVOT_ROW, step]
-    column = workspace.order[PIVOT_COLUMN, step]
-    total = right_side[column]
-    for entry in range(workspace.order[COLUMN_START, column], workspace.order[COLUMN_START, column + 1]):
-        other = workspace.entry_index[ENTRY_ROW, entry]
-        if other != row:
-            total -= workspace.entry_value[entry] * solution[other]
-    solution[row] = total / workspace.by_row[PIVOT_VALUE, step]
+@rare_kernel
+def solve_nucleus_rows(first, workspace, right_side, solution):
+    """The nucleus' part of `solve_rows`."""
+    size = workspace.counts[NUCLEUS]
+    lu = workspace.nucleus
+    part = workspace.by_row[NUCLEUS_SIDE]
+    start = workspace.order[COLUMN_START]
+    for place in range(size):
+        column = workspace.order[PIVOT_COLUMN, first + place]
+        total = right_side[column]
+        for entry in range(start[column], start[column + 1]):
+            row = workspace.entry_index[ENTRY_ROW, entry]
+            # Rows that the peeling of rows took out are priced after the nucleus, and do not meet its columns.
+            if workspace.order[ROW_DONE, row]:
+                total -= workspace.entry_value[entry] * solution[row]
+        for row in range(place):
+            total -= lu[row, place] * part[row]
+        part[place] = total / lu[place, place]
+    for place in range(size - 1, -1, -1):
+        total = part[place]
+        for row in range(place + 1, size):
+            total -= lu[row, place] * part[row]
+        part[place] = total
+    for place in range(size):
+        row = workspace.order[PIVOT_ROW, first + workspace.order[PERMUTATION, place]]
+        solution[row] = part[place] / workspace.by_row[ROW_SCALE, row]
 
 
 @kernel
 def solve_rows(workspace, right_side, solution):
     """Write y with W' y = right_side into `solution`, by row."""
-    by_column, by_row, size = workspace.counts[BY_COLUMN], workspace.counts[BY_ROW], workspace.counts[NUCLEUS]
-    first = by_column + by_row
-    for step in range(by_column):
-        price_pair(workspace, step, right_side, solution)
-    if size > 0:
-        lu = workspace.nucleus
-        part = workspace.by_row[NUCLEUS_SIDE]
-        for place in range(size):
-            column = workspace.order[PIVOT_COLUMN, first + place]
-            total = right_side[column]
-            for entry in range(workspace.order[COLUMN_START, column], workspace.order[COLUMN_START, column + 1]):
-                row = workspace.entry_index[ENTRY_ROW, entry]
-                # Rows that the peeling of rows took out are priced after the nucleus, and do not meet its columns.
-                if workspace.order[ROW_DONE, row]:
-                    total -= workspace.entry_value[entry] * solution[row]
-            for row in range(place):
-                total -= lu[row, place] * part[row]
-            part[place] = total / lu[place, place]
-        for place in range(size - 1, -1, -1):
-            total = part[place]
-            for row in range(place + 1, size):
-                total -= lu[row, place] * part[row]
-            part[place] = total
-        for place in range(size):
-            row = workspace.order[PIVOT_ROW, first + workspace.order[PERMUTATION, place]]
-            solution[row] = part[place] / workspace.by_row[ROW_SCALE, row]
-    for step in range(first - 1, by_column - 1, -1):
-        price_pair(workspace, step, right_side, solution)
+    by_column = workspace.counts[BY_COLUMN]
+    first = by_column + workspace.counts[BY_ROW]
+    start = workspace.order[COLUMN_START]
+    pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
+    pivot_value = workspace.by_row[PIVOT_VALUE]
+    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
+    if by_column == 0 and workspace.counts[NUCLEUS] > 0:
+        solve_nucleus_rows(first, workspace, right_side, solution)
+    # The reverse of solve_columns: columns as they were peeled, the nucleus, then rows from the last peeled on.
+    for turn in range(first):
+        step = turn
+        if turn >= by_column:
+            step = first - 1 - (turn - by_column)
+        row = pivot_row[step]
+        column = pivot_column[step]
+        total = right_side[column]
+        for entry in range(start[column], start[column + 1]):
+            if entry_row[entry] != row:
+                total -= entry_value[entry] * solution[entry_row[entry]]
+        solution[row] = total / pivot_value[step]
+        if turn == by_column - 1 and workspace.counts[NUCLEUS] > 0:
+            solve_nucleus_rows(first, workspace, right_side, solution)

@@ -1,9 +1,11 @@
 """The planning problem solved: from any basis, or from none, to an optimal plan or a proof that there is none."""
 
-from arcbandit.kernels.compile import entry_kernel, kernel
+from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
+from arcbandit.kernels.factors import objective_of, revenue_of
 from arcbandit.kernels.pricing import measure_scales, pair_excess, spread_over_arms
 from arcbandit.kernels.program import (
     ARM_DUAL_ROW,
+    BOUNDS_OF,
     FEASIBILITY_TOLERANCE,
     KEY_DIRECTION,
     KEY_SHARE,
@@ -23,7 +25,7 @@ ATTEMPTS = 6
 MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
 
 
-@kernel
+@rare_kernel
 def crash_basis(program, basis):
     """Each context to its most rewarding arm, every floor slack: always a basis, and optimal without floors.
 
@@ -34,7 +36,7 @@ def crash_basis(program, basis):
         best = -1
         for arm in range(n_arms):
             if program.available[arm, context] and (
-                best < 0 or program.objective[arm, context] > program.objective[best, context]
+                best < 0 or objective_of(program, arm, context) > objective_of(program, best, context)
             ):
                 best = arm
         if best < 0:
@@ -46,7 +48,7 @@ def crash_basis(program, basis):
     return True
 
 
-@kernel
+@rare_kernel
 def is_usable(program, basis):
     """Whether a given basis names available pairs only and may serve as a start."""
     for context in range(basis.key.shape[0]):
@@ -62,7 +64,7 @@ def is_usable(program, basis):
     return True
 
 
-@kernel
+@rare_kernel
 def proves_infeasible(program, workspace):
     """Whether the prices of the ray show that no plan meets the floors: sum_c max_k y_k b_kc < y . r."""
     n_arms, n_contexts = program.revenue.shape
@@ -79,12 +81,12 @@ def proves_infeasible(program, workspace):
         best = -1e300
         for arm in range(n_arms):
             if program.available[arm, context]:
-                best = max(best, arm_ray[arm] * program.revenue[arm, context])
+                best = max(best, arm_ray[arm] * revenue_of(program, arm, context))
         reachable += best
     return reachable < needed - 0.1 * FEASIBILITY_TOLERANCE * size
 
 
-@kernel
+@rare_kernel
 def restrict_to_face(program, basis, workspace):
     """Close every column that the first objective, whose prices are in place, prices below its best."""
     n_arms, n_contexts = program.objective.shape
@@ -105,7 +107,7 @@ def restrict_to_face(program, basis, workspace):
         workspace.order[SHORTFALL_OPEN, row] = 1 if price >= 1.0 - limit else 0
 
 
-@kernel
+@rare_kernel
 def start_short(program, basis):
     """Crash basis with a shortfall in place of each surplus that would be negative: always feasible."""
     for row in range(basis.slot_arm.shape[0]):
@@ -114,14 +116,14 @@ def start_short(program, basis):
             key = basis.key[context]
             for place in range(program.arm_rows.shape[1]):
                 if program.arm_rows[key, place] == row + 1:
-                    earned += program.revenue[key, context]
+                    earned += revenue_of(program, key, context)
                 elif program.arm_rows[key, place] == -row - 1:
-                    earned -= program.revenue[key, context]
+                    earned -= revenue_of(program, key, context)
         if earned < program.floors[row]:
             basis.slot_context[row] = SHORTFALL
 
 
-@kernel
+@rare_kernel
 def open_rows(workspace, shortfall):
     """Let surpluses be positive everywhere, and shortfalls everywhere or nowhere (1 or 0)."""
     for row in range(workspace.order.shape[1]):
@@ -129,7 +131,7 @@ def open_rows(workspace, shortfall):
         workspace.order[SHORTFALL_OPEN, row] = shortfall
 
 
-@kernel
+@rare_kernel
 def falls_short_nowhere(basis, workspace):
     """Whether every shortfall in the basis is zero; then each is exchanged for its row's surplus, which is zero too."""
     for slot in range(basis.slot_arm.shape[0]):
@@ -142,12 +144,23 @@ def falls_short_nowhere(basis, workspace):
 
 
 @kernel
-def write_allocation(basis, workspace, allocation):
+def clear_allocation(basis, allocation):
+    """Take the basic pairs out of an allocation that has no others."""
+    for context in range(basis.key.shape[0]):
+        allocation[basis.key[context], context] = 0.0
+    for slot in range(basis.slot_arm.shape[0]):
+        if basis.slot_context[slot] >= 0:
+            allocation[basis.slot_arm[slot], basis.slot_context[slot]] = 0.0
+
+
+@kernel
+def write_allocation(basis, cleared, workspace, allocation):
     """Write the plan of an evaluated basis, shape (K, C): rounding below zero clipped, columns summing to 1."""
     n_arms, n_contexts = allocation.shape
-    for arm in range(n_arms):
-        for context in range(n_contexts):
-            allocation[arm, context] = 0.0
+    if not cleared:
+        for arm in range(n_arms):
+            for context in range(n_contexts):
+                allocation[arm, context] = 0.0
     for context in range(n_contexts):
         allocation[basis.key[context], context] = max(workspace.by_context[KEY_SHARE, context], 0.0)
         workspace.by_context[KEY_DIRECTION, context] = allocation[basis.key[context], context]
@@ -166,15 +179,25 @@ def write_allocation(basis, workspace, allocation):
 
 
 @entry_kernel
-def plan(program, basis, least_shortfall, workspace, allocation):
+def plan(program, basis, least_shortfall, owner, workspace, allocation):
     """Write argmax LP(mu_obj, mu_cons) into `allocation`, shape (K, C), starting from `basis`, and say how it went.
 
     OPTIMAL: `basis` is optimal; its shares and prices are in the workspace. INFEASIBLE: the workspace's ray proves it
     and, if `least_shortfall`, the allocation falls short of the floors by the least total and then earns the most;
     without it, `allocation` is untouched. PIVOT_LIMIT: nothing could be shown, `allocation` is untouched.
+
+    `owner` is 0, or for rules that plan round after round a number above SOMEBODY. If the workspace was left by the
+    same owner, `basis` is the one it ended with, `allocation` what it wrote, and only contexts marked as changed and
+    the leans have changed since: then scales and bounds are taken up as they were left.
     """
-    measure_scales(program, workspace)
-    warm = is_usable(program, basis)
+    resume = owner != 0 and workspace.counts[BOUNDS_OF] == owner
+    warm = resume
+    if resume:
+        clear_allocation(basis, allocation)
+    else:
+        workspace.counts[BOUNDS_OF] = 0
+        measure_scales(program, workspace)
+        warm = is_usable(program, basis)
     stage = MEET_FLOORS
     proven = False
     failures = 0
@@ -187,12 +210,17 @@ def plan(program, basis, least_shortfall, workspace, allocation):
             open_rows(workspace, 1)
             start_short(program, basis)
         weight = 0.0 if stage == FALL_SHORT_LEAST else 1.0
+        if not resume:
+            workspace.counts[BOUNDS_OF] = 0
         status = simplex(program, basis, allowed, weight, 1.0 - weight, workspace)
         if stage == MEET_FLOORS:
             if status == PlanStatus.OPTIMAL:
-                write_allocation(basis, workspace, allocation)
+                write_allocation(basis, resume, workspace, allocation)
+                workspace.counts[BOUNDS_OF] = owner
                 return status
+            resume = False
             proven = status == PlanStatus.INFEASIBLE and proves_infeasible(program, workspace)
+            workspace.counts[BOUNDS_OF] = 0
             if proven and not least_shortfall:
                 return status
             # A start that led nowhere is given up for a cold one, and that for the slower way over the shortfalls,
@@ -221,6 +249,7 @@ def plan(program, basis, least_shortfall, workspace, allocation):
                 allowed = workspace.face
                 stage = EARN_MOST
         else:
-            write_allocation(basis, workspace, allocation)
+            write_allocation(basis, False, workspace, allocation)
+            workspace.counts[BOUNDS_OF] = 0
             return PlanStatus.INFEASIBLE
     return PlanStatus.PIVOT_LIMIT

@@ -1,49 +1,77 @@
 """Values and prices of a basis, and the search for a column that should enter it."""
 
-from arcbandit.kernels.compile import kernel
-from arcbandit.kernels.factors import factorise, solve_columns, solve_rows
+import math
+
+import numpy as np
+
+from arcbandit.kernels.compile import kernel, rare_kernel
+from arcbandit.kernels.factors import factorise, objective_of, revenue_of, solve_columns, solve_rows
 from arcbandit.kernels.program import (
     ARM_PRICE,
     ARM_PRICE_SIZE,
-    BEST_VALUE,
-    CONTEXT_BLOCK,
+    BOUNDS_OF,
+    DRIFT_ALLOWED,
     DUAL_ROW,
     KEY_SHARE,
+    LARGEST_ROOT,
+    NUCLEUS_SIDE,
+    OBJECTIVE_LEAN_AT_BOUND,
     PRICE,
+    PRICE_AT_BOUND,
     PRICING_TOLERANCE,
+    REVENUE_LEAN_AT_BOUND,
+    REVENUE_SCALE,
+    REWARD_SCALE,
     ROW_SCALE,
     SHORTFALL,
     SHORTFALL_OPEN,
     SLOT_VALUE,
+    SOMEBODY,
     SURPLUS,
     SURPLUS_OPEN,
+    VALUE_BOUND,
 )
 
 
-@kernel
+@rare_kernel
 def measure_scales(program, workspace):
-    """Write the largest |coefficient| of each row and of the objective, over available pairs."""
+    """Write the largest |coefficient| of each row, of the objective and of the rewards, over available pairs."""
     n_arms, n_contexts = program.objective.shape
     n_rows = program.floors.shape[0]
     for row in range(n_rows):
         workspace.by_row[ROW_SCALE, row] = 0.0
     largest_objective = 0.0
+    largest_reward = 0.0
+    largest_root = 0.0
     for arm in range(n_arms):
         largest = 0.0
+        largest_revenue = 0.0
         for context in range(n_contexts):
             if program.available[arm, context]:
-                largest = max(largest, abs(program.revenue[arm, context]))
-                largest_objective = max(largest_objective, abs(program.objective[arm, context]))
+                weight = program.weights[context]
+                root = program.root[arm, context]
+                reward = abs(program.objective[arm, context] + program.lean[0] * root)
+                revenue = abs(program.revenue[arm, context] + program.lean[1] * root)
+                largest = max(largest, weight * revenue)
+                largest_revenue = max(largest_revenue, revenue)
+                largest_objective = max(largest_objective, weight * reward)
+                largest_reward = max(largest_reward, reward)
+                largest_root = max(largest_root, abs(root))
+        workspace.by_arm[REVENUE_SCALE, arm] = largest_revenue
         for place in range(program.arm_rows.shape[1]):
             row = abs(program.arm_rows[arm, place]) - 1
             if row < 0:
                 break
             workspace.by_row[ROW_SCALE, row] = max(workspace.by_row[ROW_SCALE, row], largest)
     for row in range(n_rows):
-        if workspace.by_row[ROW_SCALE, row] == 0.0:
-            floor = abs(program.floors[row])
-            workspace.by_row[ROW_SCALE, row] = floor if floor > 0.0 else 1.0
+        scale = workspace.by_row[ROW_SCALE, row]
+        if scale == 0.0:
+            scale = abs(program.floors[row])
+        # A power of two: dividing by it rounds nothing, so that plans do not depend on when scales were measured.
+        workspace.by_row[ROW_SCALE, row] = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
     workspace.by_row[ROW_SCALE, n_rows] = largest_objective if largest_objective > 0.0 else 1.0
+    workspace.scalars[LARGEST_ROOT] = largest_root
+    workspace.scalars[REWARD_SCALE] = largest_reward
 
 
 @kernel
@@ -56,7 +84,7 @@ def evaluate_shares(program, basis, workspace):
         gap[row] = program.floors[row]
     for context in range(n_contexts):
         key = basis.key[context]
-        coefficient = program.revenue[key, context]
+        coefficient = revenue_of(program, key, context)
         workspace.by_context[KEY_SHARE, context] = 1.0
         for place in range(program.arm_rows.shape[1]):
             signed = program.arm_rows[key, place]
@@ -71,7 +99,7 @@ def evaluate_shares(program, basis, workspace):
             workspace.by_context[KEY_SHARE, context] -= workspace.by_row[SLOT_VALUE, slot]
 
 
-@kernel
+@rare_kernel
 def spread_over_arms(program, by_row, by_arm):
     """Add up, for each arm, the signed entries of the rows it takes part in."""
     for arm in range(by_arm.shape[0]):
@@ -98,7 +126,9 @@ def evaluate_prices(program, basis, weight, shortfall_price, workspace):
         elif context == SHORTFALL:
             wanted[slot] = workspace.by_row[ROW_SCALE, arm] * shortfall_price
         else:
-            wanted[slot] = weight * (program.objective[basis.key[context], context] - program.objective[arm, context])
+            wanted[slot] = weight * (
+                objective_of(program, basis.key[context], context) - objective_of(program, arm, context)
+            )
     solve_rows(workspace, wanted, workspace.by_row[PRICE])
     spread_over_arms(program, workspace.by_row[PRICE], workspace.by_arm[ARM_PRICE])
     # The prices of an arm's rows may cancel; how far their sum can be trusted shows in their sizes.
@@ -127,10 +157,10 @@ def pair_excess(program, basis, weight, arm, context, workspace):
     key = basis.key[context]
     arm_price = workspace.by_arm[ARM_PRICE]
     price_size = workspace.by_arm[ARM_PRICE_SIZE]
-    objective = weight * program.objective[arm, context]
-    key_objective = weight * program.objective[key, context]
-    revenue = program.revenue[arm, context]
-    key_revenue = program.revenue[key, context]
+    objective = weight * objective_of(program, arm, context)
+    key_objective = weight * objective_of(program, key, context)
+    revenue = revenue_of(program, arm, context)
+    key_revenue = revenue_of(program, key, context)
     excess = (objective + arm_price[arm] * revenue) - (key_objective + arm_price[key] * key_revenue)
     magnitude = (abs(objective) + price_size[arm] * abs(revenue)) + (
         abs(key_objective) + price_size[key] * abs(key_revenue)
@@ -138,34 +168,121 @@ def pair_excess(program, basis, weight, arm, context, workspace):
     return excess if abs(excess) > PRICING_TOLERANCE * magnitude else 0.0
 
 
-@kernel
-def price_block(program, basis, allowed, weight, first, last, workspace):
-    """Best pair of the contexts first..last by reduced cost: (excess, arm, context), excess 0 if none is positive."""
-    best_value = workspace.by_context[BEST_VALUE]
-    best_arm = workspace.best_arm
+@rare_kernel
+def raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace):
+    """Take the values of an arm's nonbasic pairs into the bounds of their contexts."""
+    price = workspace.by_arm[ARM_PRICE, arm]
+    lean = weight * program.lean[0] + price * program.lean[1]
+    bound = workspace.by_context[VALUE_BOUND]
+    # The arm's slots are left out, without a branch in the loop below: their bounds are put back afterwards.
+    for slot in range(basis.slot_arm.shape[0]):
+        if basis.slot_arm[slot] == arm and basis.slot_context[slot] >= 0:
+            workspace.by_row[NUCLEUS_SIDE, slot] = bound[basis.slot_context[slot]]
+    for context in range(basis.key.shape[0]):
+        value = (
+            weight * program.objective[arm, context]
+            + price * program.revenue[arm, context]
+            + lean * program.root[arm, context]
+        )
+        if value > bound[context] and basis.key[context] != arm and allowed[arm, context]:
+            bound[context] = value
+    for slot in range(basis.slot_arm.shape[0]):
+        if basis.slot_arm[slot] == arm and basis.slot_context[slot] >= 0:
+            bound[basis.slot_context[slot]] = workspace.by_row[NUCLEUS_SIDE, slot]
+    workspace.by_arm[PRICE_AT_BOUND, arm] = price
+
+
+@rare_kernel
+def set_bound_of_context(program, basis, allowed, weight, context, workspace):
+    """Set a context's bound to its best nonbasic value; return (excess, arm), excess 0 if none is worth entering."""
+    best = -np.inf
+    chosen = -1
     arm_price = workspace.by_arm[ARM_PRICE]
-    for context in range(first, last):
-        key = basis.key[context]
-        best_arm[context] = key
-        best_value[context] = weight * program.objective[key, context] + arm_price[key] * program.revenue[key, context]
+    changed = program.changed[context] != 0
     for arm in range(allowed.shape[0]):
-        price = arm_price[arm]
-        for context in range(first, last):
-            value = weight * program.objective[arm, context] + price * program.revenue[arm, context]
-            if value > best_value[context] and allowed[arm, context]:
-                best_value[context] = value
-                best_arm[context] = arm
+        if changed:
+            workspace.by_arm[REVENUE_SCALE, arm] = max(
+                workspace.by_arm[REVENUE_SCALE, arm],
+                abs(program.revenue[arm, context] + program.lean[1] * program.root[arm, context]),
+            )
+        if allowed[arm, context] and basis.key[context] != arm:
+            value = (
+                weight * program.objective[arm, context]
+                + arm_price[arm] * program.revenue[arm, context]
+                + (weight * program.lean[0] + arm_price[arm] * program.lean[1]) * program.root[arm, context]
+            )
+            if value > best:
+                basic = False
+                for slot in range(basis.slot_arm.shape[0]):
+                    if basis.slot_arm[slot] == arm and basis.slot_context[slot] == context:
+                        basic = True
+                if not basic:
+                    best = value
+                    chosen = arm
+    workspace.by_context[VALUE_BOUND, context] = best
+    program.changed[context] = 0
+    if chosen < 0:
+        return 0.0, -1
+    return pair_excess(program, basis, weight, chosen, context, workspace), chosen
+
+
+@kernel
+def refresh_bounds(program, basis, allowed, weight, workspace):
+    """Bring the bounds on nonbasic values up to date with the prices and leans; return how far they may be off.
+
+    A bound is looked at again only when drift could have used it up: an arm's when its price moved, all of them when
+    the leans did.
+    """
+    n_arms = allowed.shape[0]
+    off = DRIFT_ALLOWED * workspace.scalars[REWARD_SCALE]
+    largest_price = 0.0
+    for arm in range(n_arms):
+        largest_price = max(largest_price, abs(workspace.by_arm[ARM_PRICE, arm]))
+    drift = workspace.scalars[LARGEST_ROOT] * (
+        weight * abs(program.lean[0] - workspace.scalars[OBJECTIVE_LEAN_AT_BOUND])
+        + largest_price * abs(program.lean[1] - workspace.scalars[REVENUE_LEAN_AT_BOUND])
+    )
+    if workspace.counts[BOUNDS_OF] == 0 or drift > off:
+        if workspace.counts[BOUNDS_OF] != 0:
+            measure_scales(program, workspace)
+        for context in range(basis.key.shape[0]):
+            workspace.by_context[VALUE_BOUND, context] = -np.inf
+            program.changed[context] = 0
+        for arm in range(n_arms):
+            raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace)
+        workspace.scalars[OBJECTIVE_LEAN_AT_BOUND] = program.lean[0]
+        workspace.scalars[REVENUE_LEAN_AT_BOUND] = program.lean[1]
+        workspace.counts[BOUNDS_OF] = SOMEBODY
+        return 0.0
+    for arm in range(n_arms):
+        moved = abs(workspace.by_arm[ARM_PRICE, arm] - workspace.by_arm[PRICE_AT_BOUND, arm])
+        if moved * workspace.by_arm[REVENUE_SCALE, arm] > 0.5 * off:
+            raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace)
+    return 2.0 * off
+
+
+@kernel
+def best_pair(program, basis, allowed, weight, workspace):
+    """The nonbasic pair whose entering gains most: (excess, arm, context), excess 0 if none gains."""
+    off = refresh_bounds(program, basis, allowed, weight, workspace)
+    arm_price = workspace.by_arm[ARM_PRICE]
     best = 0.0
-    arm = -1
+    chosen = -1
     where = -1
-    for context in range(first, last):
-        if best_arm[context] != basis.key[context]:
-            excess = pair_excess(program, basis, weight, best_arm[context], context, workspace)
+    for context in range(basis.key.shape[0]):
+        key = basis.key[context]
+        value = (
+            weight * program.objective[key, context]
+            + arm_price[key] * program.revenue[key, context]
+            + (weight * program.lean[0] + arm_price[key] * program.lean[1]) * program.root[key, context]
+        )
+        if value <= workspace.by_context[VALUE_BOUND, context] + off or program.changed[context] != 0:
+            excess, arm = set_bound_of_context(program, basis, allowed, weight, context, workspace)
             if excess > best:
                 best = excess
-                arm = best_arm[context]
+                chosen = arm
                 where = context
-    return best, arm, where
+    return best, chosen, where
 
 
 @kernel
@@ -193,7 +310,7 @@ def price_rows(program, basis, weight, shortfall_price, workspace):
     return best, best_row, kind
 
 
-@kernel
+@rare_kernel
 def first_improving(program, basis, allowed, weight, workspace):
     """Bland's choice: the improving pair of least index, (excess, arm, context), excess 0 if there is none."""
     n_arms, n_contexts = allowed.shape
@@ -204,10 +321,3 @@ def first_improving(program, basis, allowed, weight, workspace):
                 if excess > 0.0:
                     return excess, arm, context
     return 0.0, -1, 0
-
-
-@kernel
-def next_block(first, n_contexts):
-    """Where the block after the one at `first` begins, round and round."""
-    first += CONTEXT_BLOCK
-    return first if first < n_contexts else 0

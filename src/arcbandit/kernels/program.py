@@ -5,7 +5,10 @@
                 sum_k   w_kc               =   1        for each context c
                 w_kc >= 0, and w_kc = 0 where the pair is not available
 
-with a = p mu_obj and b = p mu_cons. Without group floors there is one row an arm, and its sign is 1.
+with a_kc = p_c (objective_kc + x root_kc) and b_kc = p_c (revenue_kc + y root_kc). A plain problem has x = y = 0. For a
+rule that plans with confidence bounds, objective and revenue are the mean rewards, root is n^(-1/2), and x and y are
+how many radii the two sides lean: then nothing but x and y changes for most pairs from one round to the next, and no
+coefficient is written down. Without group floors there is one row an arm, and its sign is 1.
 """
 
 import enum
@@ -20,18 +23,18 @@ PRICING_TOLERANCE = 1e-11
 PIVOT_TOLERANCE = 1e-11
 RATIO_TOLERANCE = 1e-12
 SINGULARITY_TOLERANCE = 1e-14
+# How far a pair's value may drift, relative to the rewards, before its bound is looked at again.
+DRIFT_ALLOWED = 1e-6
 
 SURPLUS = -1
 SHORTFALL = -2
 
-CONTEXT_BLOCK = 64  # contexts priced together: the columns of one block stay in the first cache
-
 # Rows of Workspace.by_row, one number for each coupling row (or slot); ROW_SCALE has the objective's scale at its end.
 ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE, PIVOT_VALUE = range(8)
 # Rows of Workspace.by_arm.
-ARM_PRICE, ARM_DUAL_ROW, ARM_PRICE_SIZE = range(3)
+ARM_PRICE, ARM_DUAL_ROW, ARM_PRICE_SIZE, PRICE_AT_BOUND, REVENUE_SCALE = range(5)
 # Rows of Workspace.by_context.
-KEY_SHARE, KEY_DIRECTION, KEY_DUAL_ROW, BEST_VALUE = range(4)
+KEY_SHARE, KEY_DIRECTION, KEY_DUAL_ROW, KEY_VALUE, VALUE_BOUND = range(5)
 # Rows of Workspace.order: how the working matrix is eliminated.
 COLUMN_START, ROW_START, COLUMN_COUNT, ROW_COUNT, COLUMN_DONE, ROW_DONE = range(6)
 PIVOT_ROW, PIVOT_COLUMN, POSITION, PERMUTATION = range(6, 10)
@@ -40,7 +43,11 @@ SURPLUS_OPEN, SHORTFALL_OPEN = range(10, 12)
 # Rows of Workspace.entry_index.
 ENTRY_ROW, ENTRY_COLUMN = range(2)
 # Places of Workspace.counts.
-BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS = range(4)
+BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF = range(5)
+# BOUNDS_OF: 0 if the bounds are void, else who may resume with them.
+SOMEBODY = 1
+# Places of Workspace.scalars: the leans at which the bounds were set, the largest root, the largest |reward|.
+OBJECTIVE_LEAN_AT_BOUND, REVENUE_LEAN_AT_BOUND, LARGEST_ROOT, REWARD_SCALE = range(4)
 
 
 class PlanStatus(enum.IntEnum):
@@ -54,8 +61,12 @@ class PlanStatus(enum.IntEnum):
 class Program(NamedTuple):
     """Coefficients of one planning problem; K arms, C contexts, M coupling rows."""
 
-    objective: np.ndarray  # a, shape (K, C)
-    revenue: np.ndarray  # b, shape (K, C)
+    objective: np.ndarray  # shape (K, C)
+    revenue: np.ndarray  # shape (K, C)
+    root: np.ndarray  # shape (K, C)
+    lean: np.ndarray  # x and y, shape (2,)
+    weights: np.ndarray  # p, shape (C,)
+    changed: np.ndarray  # int64, shape (C,): 1 where a pair of the context changed since its bounds were set
     available: np.ndarray  # bool, shape (K, C)
     floors: np.ndarray  # r, shape (M,)
     arm_rows: np.ndarray  # int64, shape (K, R): rows of an arm, m + 1 for sign 1, -(m + 1) for -1, 0 for none
@@ -77,15 +88,15 @@ class Workspace(NamedTuple):
     """
 
     by_row: np.ndarray  # float64, shape (8, M + 1)
-    by_arm: np.ndarray  # float64, shape (3, K)
-    by_context: np.ndarray  # float64, shape (4, C)
-    best_arm: np.ndarray  # int64, shape (C,)
+    by_arm: np.ndarray  # float64, shape (5, K)
+    by_context: np.ndarray  # float64, shape (5, C)
     face: np.ndarray  # bool, pairs that a second objective may use, shape (K, C)
     order: np.ndarray  # int64, shape (12, M + 1)
     entry_index: np.ndarray  # int64, shape (2, E), the working matrix by columns and by rows
     entry_value: np.ndarray  # float64, shape (E,), by columns
     nucleus: np.ndarray  # float64, shape (M, M), dense LU of what no singleton resolves
-    counts: np.ndarray  # int64, shape (4,)
+    counts: np.ndarray  # int64, shape (5,)
+    scalars: np.ndarray  # float64, shape (4,)
 
 
 def make_basis(n_contexts: int, n_rows: int) -> Basis:
@@ -102,13 +113,13 @@ def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int 
     entries = max(1, 2 * rows_per_arm * n_rows)
     return Workspace(
         by_row=np.ones((8, n_rows + 1)),
-        by_arm=np.zeros((3, n_arms)),
-        by_context=np.zeros((4, n_contexts)),
-        best_arm=np.zeros(n_contexts, dtype=np.int64),
+        by_arm=np.zeros((5, n_arms)),
+        by_context=np.zeros((5, n_contexts)),
         face=np.ones((n_arms, n_contexts), dtype=np.bool_),
         order=np.zeros((12, n_rows + 1), dtype=np.int64),
         entry_index=np.zeros((2, entries), dtype=np.int64),
         entry_value=np.zeros(entries),
         nucleus=np.zeros((n_rows, n_rows)),
-        counts=np.zeros(4, dtype=np.int64),
+        counts=np.zeros(5, dtype=np.int64),
+        scalars=np.zeros(4),
     )

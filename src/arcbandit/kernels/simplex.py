@@ -4,20 +4,12 @@ Both refactorise after each pivot, which costs time linear in the number of rows
 pivots that move nothing switch to Bland's rule, which cannot cycle.
 """
 
-from arcbandit.kernels.compile import kernel
-from arcbandit.kernels.factors import solve_columns, solve_rows
-from arcbandit.kernels.pricing import (
-    evaluate,
-    first_improving,
-    next_block,
-    price_block,
-    price_rows,
-    spread_over_arms,
-)
+from arcbandit.kernels.compile import kernel, merged_kernel, rare_kernel
+from arcbandit.kernels.factors import objective_of, revenue_of, solve_columns, solve_rows
+from arcbandit.kernels.pricing import best_pair, evaluate, first_improving, price_rows, spread_over_arms
 from arcbandit.kernels.program import (
     ARM_DUAL_ROW,
     ARM_PRICE,
-    CONTEXT_BLOCK,
     DIRECTION,
     DUAL_ROW,
     FEASIBILITY_TOLERANCE,
@@ -40,14 +32,20 @@ STALLED_PIVOTS = 20
 
 
 @kernel
-def replace(basis, leaving, arm, context):
-    """Let (arm, context) enter the basis for the column `leaving`: a slot, or M + c for the key of context c."""
+def replace(program, basis, leaving, arm, context):
+    """Let (arm, context) enter the basis for the column `leaving`: a slot, or M + c for the key of context c.
+
+    The bound of the context that loses a basic pair does not cover that pair yet.
+    """
     n_rows = basis.slot_arm.shape[0]
     if leaving < n_rows:
+        if basis.slot_context[leaving] >= 0:
+            program.changed[basis.slot_context[leaving]] = 1
         basis.slot_arm[leaving] = arm
         basis.slot_context[leaving] = context
         return
     emptied = leaving - n_rows
+    program.changed[emptied] = 1
     for slot in range(n_rows):
         if basis.slot_context[slot] == emptied:
             basis.key[emptied] = basis.slot_arm[slot]
@@ -57,7 +55,7 @@ def replace(basis, leaving, arm, context):
     basis.key[emptied] = arm
 
 
-@kernel
+@rare_kernel
 def move_along(program, basis, arm, context, workspace):
     """Write how slots and keys fall as a unit of the column (arm, context) enters."""
     n_rows = basis.slot_arm.shape[0]
@@ -77,11 +75,11 @@ def move_along(program, basis, arm, context, workspace):
             signed = program.arm_rows[arm, place]
             if signed != 0:
                 sign = 1.0 if signed > 0 else -1.0
-                column[abs(signed) - 1] += sign * program.revenue[arm, context]
+                column[abs(signed) - 1] += sign * revenue_of(program, arm, context)
             signed = program.arm_rows[key, place]
             if signed != 0:
                 sign = 1.0 if signed > 0 else -1.0
-                column[abs(signed) - 1] -= sign * program.revenue[key, context]
+                column[abs(signed) - 1] -= sign * revenue_of(program, key, context)
     solve_columns(workspace, column, workspace.by_row[DIRECTION])
     if context >= 0:
         workspace.by_context[KEY_DIRECTION, context] = 1.0
@@ -105,7 +103,7 @@ def column_index(basis, position, n_contexts, n_pairs):
     return basis.slot_arm[position] * n_contexts + context
 
 
-@kernel
+@rare_kernel
 def blocking_column(program, basis, entering_context, bland, workspace):
     """The basic column that first reaches zero on the way: (step, position), position -1 if none does."""
     n_rows = basis.slot_arm.shape[0]
@@ -173,7 +171,7 @@ def most_negative(basis, workspace):
     return position
 
 
-@kernel
+@rare_kernel
 def prepare_dual_row(program, basis, leaving, workspace):
     """Write the multipliers that express the leaving column through the nonbasic ones."""
     n_rows = basis.slot_arm.shape[0]
@@ -190,8 +188,8 @@ def prepare_dual_row(program, basis, leaving, workspace):
     spread_over_arms(program, workspace.by_row[DUAL_ROW], workspace.by_arm[ARM_DUAL_ROW])
     for context in range(basis.key.shape[0]):
         key = basis.key[context]
-        workspace.by_context[KEY_DUAL_ROW, context] = (
-            workspace.by_arm[ARM_DUAL_ROW, key] * program.revenue[key, context]
+        workspace.by_context[KEY_DUAL_ROW, context] = workspace.by_arm[ARM_DUAL_ROW, key] * revenue_of(
+            program, key, context
         )
     if leaving >= n_rows:
         workspace.by_context[KEY_DUAL_ROW, leaving - n_rows] -= 1.0
@@ -210,7 +208,7 @@ def preferred(ratio, entry, index, best_ratio, best_entry, best_index):
     return entry < best_entry or (entry == best_entry and index < best_index)
 
 
-@kernel
+@rare_kernel
 def dual_entering(program, basis, workspace):
     """The nonbasic column that lifts the leaving one at least cost: (arm or row, context or kind), arm -1 if none."""
     n_arms, n_contexts = program.objective.shape
@@ -225,14 +223,14 @@ def dual_entering(program, basis, workspace):
             at_key = workspace.by_context[KEY_DUAL_ROW, context]
             if multiplier == 0.0 and not at_key > 0.0:
                 continue
-            own = multiplier * program.revenue[arm, context]
+            own = multiplier * revenue_of(program, arm, context)
             entry = own - at_key
             if entry < -PIVOT_TOLERANCE * max(1.0, abs(own)) and program.available[arm, context]:
                 key = basis.key[context]
                 if arm != key:
-                    cost = (program.objective[arm, context] + price * program.revenue[arm, context]) - (
-                        program.objective[key, context]
-                        + workspace.by_arm[ARM_PRICE, key] * program.revenue[key, context]
+                    cost = (objective_of(program, arm, context) + price * revenue_of(program, arm, context)) - (
+                        objective_of(program, key, context)
+                        + workspace.by_arm[ARM_PRICE, key] * revenue_of(program, key, context)
                     )
                     # A reduced cost above zero is shifted to zero: the primal simplex puts it right afterwards.
                     ratio = min(cost, 0.0) / entry
@@ -258,33 +256,21 @@ def dual_entering(program, basis, workspace):
 
 
 @kernel
-def improving_column(program, basis, allowed, weight, shortfall_price, block, bland, workspace):
-    """A column worth entering: (excess, arm or row, context or kind, block to look at next); excess 0 if none is."""
-    n_contexts = basis.key.shape[0]
+def improving_column(program, basis, allowed, weight, shortfall_price, bland, workspace):
+    """A column worth entering: (excess, arm or row, context or kind), excess 0 if none is."""
     if bland:
         excess, arm, context = first_improving(program, basis, allowed, weight, workspace)
         if excess > 0.0:
-            return excess, arm, context, block
-    excess = 0.0
-    arm = -1
-    context = 0
-    start = block
-    while not bland:
-        excess, arm, context = price_block(
-            program, basis, allowed, weight, block, min(block + CONTEXT_BLOCK, n_contexts), workspace
-        )
-        if excess > 0.0:
-            break
-        block = next_block(block, n_contexts)
-        if block == start:
-            break
+            return excess, arm, context
+    else:
+        excess, arm, context = best_pair(program, basis, allowed, weight, workspace)
     row_excess, row, kind = price_rows(program, basis, weight, shortfall_price, workspace)
     if row_excess > excess:
-        excess, arm, context = row_excess, row, kind
-    return excess, arm, context, block
+        return row_excess, row, kind
+    return excess, arm, context
 
 
-@kernel
+@merged_kernel
 def simplex(program, basis, allowed, weight, shortfall_price, workspace):
     """Bring `basis` to an optimal one: dual steps while a share is below zero, primal steps from then on.
 
@@ -293,7 +279,6 @@ def simplex(program, basis, allowed, weight, shortfall_price, workspace):
     """
     n_rows = basis.slot_arm.shape[0]
     n_contexts = basis.key.shape[0]
-    block = 0
     stalled = 0
     dual_steps = 0
     for _ in range(1000 + 50 * (n_rows + n_contexts)):
@@ -314,9 +299,7 @@ def simplex(program, basis, allowed, weight, shortfall_price, workspace):
                 return PlanStatus.INFEASIBLE
         else:
             bland = stalled > STALLED_PIVOTS + n_rows
-            excess, arm, context, block = improving_column(
-                program, basis, allowed, weight, shortfall_price, block, bland, workspace
-            )
+            excess, arm, context = improving_column(program, basis, allowed, weight, shortfall_price, bland, workspace)
             if not excess > 0.0:
                 return PlanStatus.OPTIMAL
             move_along(program, basis, arm, context, workspace)
@@ -325,6 +308,6 @@ def simplex(program, basis, allowed, weight, shortfall_price, workspace):
                 # Shares are bounded, so only rounding can open the way to infinity.
                 return PlanStatus.PIVOT_LIMIT
             stalled = stalled + 1 if step <= RATIO_TOLERANCE else 0
-        replace(basis, leaving, arm, context)
+        replace(program, basis, leaving, arm, context)
         workspace.counts[PIVOTS] += 1
     return PlanStatus.PIVOT_LIMIT

@@ -2,7 +2,7 @@
 
 import math
 
-from arcbandit.kernels.compile import kernel
+from arcbandit.kernels.compile import rare_kernel
 from arcbandit.kernels.confidence import MEAN, PULLS
 from arcbandit.policies.state import (
     DIALS,
@@ -22,7 +22,7 @@ NEVER_PULLED = -1.0  # stands for the infinite radius
 OUT_OF_REACH = 1e-12  # an upper bound this far below its floor, or negative, earns it at no share
 
 
-@kernel
+@rare_kernel
 def write_pooled_estimates(problem, statistics, round_number, means, radii):
     """Write m_k, the mean of all rewards of an arm, and sigma sqrt(6 (1 + c) log t / N_k)."""
     n_arms, n_contexts = problem.available.shape
@@ -42,7 +42,7 @@ def write_pooled_estimates(problem, statistics, round_number, means, radii):
                 means[arm] += weight * statistics.by_pair[MEAN, arm, context]
 
 
-@kernel
+@rare_kernel
 def write_floor_shares(problem, means, radii, side, shares):
     """Write q = lambda / (m + side * radius); return its sum, infinite if an estimate does not exceed its floor."""
     total = 0.0
@@ -58,7 +58,7 @@ def write_floor_shares(problem, means, radii, side, shares):
     return total
 
 
-@kernel
+@rare_kernel
 def write_proportional_shares(problem, means, radii, shares):
     """Unfeas: write q proportional to lambda / UCB; return its sum, 1 or, if no upper bound is positive, 0."""
     n_arms = problem.available.shape[0]
@@ -77,7 +77,7 @@ def write_proportional_shares(problem, means, radii, shares):
     return 1.0
 
 
-@kernel
+@rare_kernel
 def write_column(problem, means, radii, shares, rest, context, allocation):
     """Write q + rest e_j over the arms available in a context, j of the largest upper bound; return whether planned.
 
@@ -111,7 +111,7 @@ def write_column(problem, means, radii, shares, rest, context, allocation):
     return True
 
 
-@kernel
+@rare_kernel
 def allocate_context_free(rule, problem, statistics, round_number, memory, allocation):
     """Meet the floors by upper bounds (DOC), lower bounds (SPOC) or means (SGOC); play the best arm otherwise.
 

@@ -2,17 +2,21 @@
 
 from typing import ClassVar
 
-from arcbandit.kernels.compile import kernel
+from arcbandit.kernels.compile import kernel, merged_kernel, rare_kernel
 from arcbandit.kernels.confidence import (
+    INVERSE_ROOT,
+    MEAN,
     bounds_for_unplayed,
+    every_pair_played,
     explore_unplayed,
     radius_factor,
-    write_weighted_bounds,
+    write_bounds,
 )
 from arcbandit.kernels.planning import plan
-from arcbandit.kernels.program import Basis, PlanStatus, Program
+from arcbandit.kernels.program import SOMEBODY, Basis, PlanStatus, Program
 from arcbandit.policies.base import Dial, Policy
 from arcbandit.policies.state import (
+    ALL_PLAYED,
     DIALS,
     EXPLORED,
     FALLBACK,
@@ -20,9 +24,11 @@ from arcbandit.policies.state import (
     FELL_SHORT,
     NOISE_SCALE,
     OBJECTIVE,
+    OBJECTIVE_LEAN,
     OWN,
     PLANNED,
     REVENUE,
+    REVENUE_LEAN,
     REWARD_HIGH,
     REWARD_LOW,
     STOOD_STILL,
@@ -34,26 +40,48 @@ from arcbandit.policies.thompson_lp import REDRAWS, SHARE, write_draws
 OPTIMISM, CAUTION = DIALS, DIALS + 1
 
 
+@rare_kernel
+def play_alike(available, allocation):
+    """Write an allocation in which the arms of each context are equally likely."""
+    n_arms, n_contexts = available.shape
+    for context in range(n_contexts):
+        count = 0
+        for arm in range(n_arms):
+            count += 1 if available[arm, context] else 0
+        for arm in range(n_arms):
+            allocation[arm, context] = 1.0 / count if available[arm, context] else 0.0
+
+
 @kernel
-def write_coefficients(rule, problem, statistics, round_number, attempt, own, seed, epoch, memory):
-    """Write p mu_obj and p mu_cons of this attempt into the memory's matrices."""
+def prepare_coefficients(rule, problem, statistics, round_number, attempt, own, seed, epoch, memory):
+    """Set the leans of this attempt and, where they do not say it all, write the coefficients; return if they do.
+
+    They do once every pair was played: a coefficient is then a mean and a multiple of n^(-1/2).
+    """
     settings = problem.settings
-    probabilities = problem.context_probabilities
-    available = problem.available
     noise_scale = settings[NOISE_SCALE]
-    factor = radius_factor(available.size, round_number, noise_scale)
-    low, high = bounds_for_unplayed(statistics, available, factor, settings[REWARD_LOW], settings[REWARD_HIGH])
-    if own and rule == Rule.THOMPSON_LP:
+    factor = radius_factor(problem.available.size, round_number, noise_scale)
+    optimism = settings[OPTIMISM] if own else 1.0
+    caution = settings[CAUTION] if own else 1.0
+    drawn = own and rule == Rule.THOMPSON_LP
+    if memory.scalars[ALL_PLAYED] != 0.0 and not drawn:
+        memory.scalars[OBJECTIVE_LEAN] = optimism * factor
+        memory.scalars[REVENUE_LEAN] = caution * factor
+        return True
+    memory.scalars[OBJECTIVE_LEAN] = 0.0
+    memory.scalars[REVENUE_LEAN] = 0.0
+    low, high = bounds_for_unplayed(statistics, problem.available, factor, settings[REWARD_LOW], settings[REWARD_HIGH])
+    if drawn:
         write_draws(problem, statistics, noise_scale, settings[SHARE], high, round_number, attempt, seed, epoch, memory)
-        return
+        return False
+    middle, reach = 0.5 * (low + high), 0.5 * (high - low)
     for row in range(2):
-        dial = 1.0
-        if own:
-            dial = settings[OPTIMISM] if row == OBJECTIVE else settings[CAUTION]
-        write_weighted_bounds(statistics, probabilities, available, factor, dial, low, high, memory.matrices[row])
+        dial = optimism if row == OBJECTIVE else caution
+        write_bounds(statistics, problem.available, dial * factor, middle + dial * reach, memory.matrices[row])
+    return False
 
 
-@kernel
+@merged_kernel
 def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memory, workspace, allocation):
     """Write the plan of the rule's own problem, or of LP(UCB, UCB) where that is infeasible; return how it came about.
 
@@ -61,6 +89,8 @@ def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memor
     never played are uniform over these.
     """
     settings = problem.settings
+    if memory.scalars[ALL_PLAYED] == 0.0 and every_pair_played(statistics, problem.available):
+        memory.scalars[ALL_PLAYED] = 1.0
     attempts = 1
     if rule == Rule.THOMPSON_LP:
         attempts = 1 + int(settings[REDRAWS])
@@ -69,17 +99,30 @@ def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memor
     outcome = PLANNED
     for attempt in range(attempts + 1):
         own = attempt < attempts
-        write_coefficients(rule, problem, statistics, round_number, attempt, own, seed, epoch, memory)
         place = OWN if own or attempts == 0 else FALLBACK
+        leans = prepare_coefficients(rule, problem, statistics, round_number, attempt, own, seed, epoch, memory)
+        objective = memory.matrices[OBJECTIVE]
+        revenue = memory.matrices[REVENUE]
+        root = memory.matrices[OBJECTIVE]
+        owner = 0
+        if leans:
+            objective = statistics.by_pair[MEAN]
+            revenue = statistics.by_pair[MEAN]
+            root = statistics.by_pair[INVERSE_ROOT]
+            owner = 1 + SOMEBODY + place
         program = Program(
-            memory.matrices[OBJECTIVE],
-            memory.matrices[REVENUE],
+            objective,
+            revenue,
+            root,
+            memory.scalars,
+            problem.context_probabilities,
+            statistics.changed,
             problem.available,
             problem.floors,
             problem.arm_rows,
         )
         basis = Basis(memory.key[place], memory.slot_arm[place], memory.slot_context[place])
-        status = plan(program, basis, not own, workspace, allocation)
+        status = plan(program, basis, not own, owner, workspace, allocation)
         if not own and attempts > 0:
             outcome |= FELL_BACK
         if status == PlanStatus.OPTIMAL:
@@ -89,7 +132,9 @@ def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memor
                 outcome |= FELL_SHORT
             else:
                 outcome |= STOOD_STILL
-    if explore_unplayed(statistics, problem.available, allocation) > 0:
+                play_alike(problem.available, allocation)
+    if memory.scalars[ALL_PLAYED] == 0.0:
+        explore_unplayed(statistics, problem.available, allocation)
         outcome |= EXPLORED
     return outcome
 

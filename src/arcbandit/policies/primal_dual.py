@@ -5,7 +5,7 @@ Rewards and floors are counted in units of an upper bound on the mean rewards.
 
 import math
 
-from arcbandit.kernels.compile import kernel
+from arcbandit.kernels.compile import rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, explore_unplayed, radius_factor
 from arcbandit.policies.state import (
     DIALS,
@@ -40,13 +40,13 @@ REWARD_WEIGHT = DIALS
 RATE_SCALE = DIALS
 
 
-@kernel
+@rare_kernel
 def scaled(value, unit):
     """A value in units of `unit`, finite."""
     return max(-LARGEST, min(LARGEST, value / unit))
 
 
-@kernel
+@rare_kernel
 def scaled_bound(problem, statistics, arm, context, factor):
     """The mean reward of a pair plus `factor` times n^(-1/2), scaled; 1 for a pair never played."""
     inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
@@ -55,13 +55,13 @@ def scaled_bound(problem, statistics, arm, context, factor):
     return 1.0
 
 
-@kernel
+@rare_kernel
 def scaled_floor(problem, arm):
     """lambda_k, scaled."""
     return scaled(problem.floors[arm], problem.settings[MEAN_BOUND])
 
 
-@kernel
+@rare_kernel
 def add_to_queues(problem, arm, reward, queues):
     """Q_k = max(0, Q_k + lambda_k - r 1{k played})."""
     for other in range(problem.available.shape[0]):
@@ -69,13 +69,13 @@ def add_to_queues(problem, arm, reward, queues):
         queues[other] = max(0.0, queues[other] + scaled_floor(problem, other) - earned)
 
 
-@kernel
+@rare_kernel
 def squared_regression_error(problem):
     """kappa log T: what estimating all pairs by their means costs in squared error, up to a constant."""
     return problem.available.size * math.log(max(problem.settings[HORIZON], 2.0))
 
 
-@kernel
+@rare_kernel
 def write_inverse_gaps(scores, available, context, rate, allocation):
     """Write 1 / (eta + rate (max score - score)) over the arms available, eta such that the column sums to 1.
 
@@ -107,7 +107,7 @@ def write_inverse_gaps(scores, available, context, rate, allocation):
         allocation[arm, context] /= total
 
 
-@kernel
+@rare_kernel
 def step_optimistic_dual(n_arms, queues, before, gaps):
     """Q = max(0, Q + 2 G - G_prev); G_prev = G."""
     for arm in range(n_arms):
@@ -115,7 +115,7 @@ def step_optimistic_dual(n_arms, queues, before, gaps):
         before[arm] = gaps[arm]
 
 
-@kernel
+@rare_kernel
 def allocate_optimistic3(problem, statistics, round_number, context, memory, allocation):
     """Write the softmax of logits that grow by (1 + Q) U / alpha each round, then move the dual as it expects to earn.
 
@@ -154,7 +154,7 @@ def allocate_optimistic3(problem, statistics, round_number, context, memory, all
     return PLANNED
 
 
-@kernel
+@rare_kernel
 def learn_optimistic3(problem, arm, reward, memory):
     """Move the dual as the round earned, if that is what it sees."""
     if problem.settings[DUAL] == REALISED:
@@ -166,7 +166,7 @@ def learn_optimistic3(problem, arm, reward, memory):
         step_optimistic_dual(n_arms, memory.by_arm[QUEUE], memory.by_arm[PREVIOUS], gaps)
 
 
-@kernel
+@rare_kernel
 def allocate_loe2d(problem, statistics, memory, allocation):
     """Write inverse gaps of L = mean (1 + Q / V), at rate 2 gamma beta with beta = V / (V + sum Q)."""
     n_arms, n_contexts = allocation.shape
@@ -189,7 +189,7 @@ def allocate_loe2d(problem, statistics, memory, allocation):
     return PLANNED
 
 
-@kernel
+@rare_kernel
 def write_hedge_weights(problem, logs, weights):
     """Write nu, the exponential weights over the positive floors and time, whose logarithm stays 0."""
     n_arms = problem.available.shape[0]
@@ -205,7 +205,7 @@ def write_hedge_weights(problem, logs, weights):
         weights[arm] /= total
 
 
-@kernel
+@rare_kernel
 def allocate_lagrange_cb(problem, statistics, memory, allocation):
     """SquareCB on mean (1 + eta nu / lambda): others get 1 / (K + gamma gap), the best arm gets the rest."""
     n_arms, n_contexts = allocation.shape
@@ -239,7 +239,7 @@ def allocate_lagrange_cb(problem, statistics, memory, allocation):
     return PLANNED
 
 
-@kernel
+@rare_kernel
 def learn_lagrange_cb(problem, arm, reward, memory):
     """Hedge: log nu_k -= h (r 1{k played} / lambda_k - 1), h = lambda_min sqrt(log d / T)."""
     n_arms = problem.available.shape[0]
@@ -259,7 +259,7 @@ def learn_lagrange_cb(problem, arm, reward, memory):
                 memory.by_arm[QUEUE, other] -= root * earned * (smallest / scaled_floor(problem, other))
 
 
-@kernel
+@rare_kernel
 def allocate_drift_plus_penalty(problem, statistics, round_number, memory, allocation):
     """Play argmax (eta + Q) UCB, eta = scale * sqrt(T); a pair never played has an infinite one."""
     n_arms, n_contexts = allocation.shape
@@ -283,7 +283,7 @@ def allocate_drift_plus_penalty(problem, statistics, round_number, memory, alloc
     return PLANNED
 
 
-@kernel
+@rare_kernel
 def allocate_bandit_q(problem, round_number, memory, allocation):
     """Log-barrier FTRL on the surrogate rewards so far, mixed with g = min(1/2, sqrt(K / t)) of playing evenly.
 
@@ -309,7 +309,7 @@ def allocate_bandit_q(problem, round_number, memory, allocation):
     return PLANNED
 
 
-@kernel
+@rare_kernel
 def learn_bandit_q(problem, context, arm, reward, memory, allocation):
     """Move the queues, and add r (Q + sqrt T) / x to the surrogate reward of the arm played with probability x.
 

@@ -19,7 +19,7 @@ QUEUE, PREVIOUS, SCRATCH, OTHER_SCRATCH = range(4)
 PLANNED = 0
 FELL_BACK = 1  # the rule's own problem was infeasible, LP(UCB, UCB) was used
 FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan falls short of the floors least
-STOOD_STILL = 4  # the solver found nothing, the allocation of the round before stays
+STOOD_STILL = 4  # the solver found nothing, every arm is played alike
 EXPLORED = 8  # some context still has arms never played
 
 # The two bases of a rule that plans: of its own problem, and of LP(UCB, UCB).
@@ -41,6 +41,10 @@ class Rule(enum.IntEnum):
     BANDIT_Q = 9
 
 
+# Places of Memory.scalars: the leans of the plan at hand, and whether every pair was played.
+OBJECTIVE_LEAN, REVENUE_LEAN, ALL_PLAYED = range(3)
+
+
 class KnownProblem(NamedTuple):
     """What the learner is told before round 1."""
 
@@ -59,6 +63,7 @@ class Memory(NamedTuple):
     slot_context: np.ndarray  # int64, shape (2, M)
     matrices: np.ndarray  # float64, shape (3, K, C)
     by_arm: np.ndarray  # float64, shape (4, K + 1); the last place is free for the rule
+    scalars: np.ndarray  # float64, shape (3,); worked out anew in each round
 
 
 def make_memory(n_arms: int, n_contexts: int, n_rows: int) -> Memory:
@@ -69,4 +74,5 @@ def make_memory(n_arms: int, n_contexts: int, n_rows: int) -> Memory:
         slot_context=np.full((2, n_rows), SURPLUS, dtype=np.int64),
         matrices=np.zeros((3, n_arms, n_contexts)),
         by_arm=np.zeros((4, n_arms + 1)),
+        scalars=np.zeros(3),
     )

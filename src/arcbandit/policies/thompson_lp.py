@@ -1,6 +1,6 @@
 """Thompson LP: plan with means drawn from what they may be."""
 
-from arcbandit.kernels.compile import kernel
+from arcbandit.kernels.compile import rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN
 from arcbandit.kernels.counter import POLICY, standard_normal
 from arcbandit.policies.base import Dial, Policy
@@ -10,7 +10,7 @@ from arcbandit.policies.state import DIALS, OBJECTIVE, REVENUE, Rule
 SHARE, REDRAWS = DIALS, DIALS + 1
 
 
-@kernel
+@rare_kernel
 def write_draws(problem, statistics, noise_scale, share, high, round_number, attempt, seed, epoch, memory):
     """Draw theta ~ N(mean, sigma^2 / n) for each pair; its `share` goes into the constraints as well."""
     n_arms, n_contexts = problem.available.shape
@@ -24,9 +24,8 @@ def write_draws(problem, statistics, noise_scale, share, high, round_number, att
                 deviation = noise_scale * inverse_root * standard_normal(seed, epoch, round_number, POLICY, index)
                 drawn = statistics.by_pair[MEAN, arm, context] + deviation
                 steady = statistics.by_pair[MEAN, arm, context] + share * deviation
-            probability = problem.context_probabilities[context]
-            memory.matrices[OBJECTIVE, arm, context] = probability * drawn
-            memory.matrices[REVENUE, arm, context] = probability * steady
+            memory.matrices[OBJECTIVE, arm, context] = drawn
+            memory.matrices[REVENUE, arm, context] = steady
 
 
 class ThompsonLP(Policy):

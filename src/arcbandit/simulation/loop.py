@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arcbandit.kernels.compile import entry_kernel, kernel
+from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor
 from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
 from arcbandit.kernels.program import KEY_SHARE, SLOT_VALUE, SURPLUS
@@ -127,19 +127,36 @@ def add_to_rows(arm_rows, arm, amount, by_row):
 
 
 @kernel
-def measure_allocation(world, problem, allocation, meters):
+def add_expected(world, problem, arm, context, allocation, expected):
+    """Add a pair's expected revenue to its rows; return it."""
+    revenue = world.probabilities[context] * world.mean_rewards[arm, context] * allocation[arm, context]
+    add_to_rows(problem.arm_rows, arm, revenue, expected)
+    return revenue
+
+
+@kernel
+def measure_allocation(world, problem, planned, memory, outcome, allocation, meters):
     """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round."""
     n_arms, n_contexts = allocation.shape
     expected = meters.by_row[EXPECTED_NOW]
     for row in range(expected.shape[0]):
         expected[row] = 0.0
     performance = 0.0
-    for arm in range(n_arms):
-        revenue = 0.0
+    if planned and outcome & (FELL_SHORT | STOOD_STILL | EXPLORED) == 0:
+        # A plan uses the pairs of its basis and no others.
+        place = FALLBACK if outcome & FELL_BACK else OWN
         for context in range(n_contexts):
-            revenue += world.probabilities[context] * world.mean_rewards[arm, context] * allocation[arm, context]
-        performance += revenue
-        add_to_rows(problem.arm_rows, arm, revenue, expected)
+            performance += add_expected(world, problem, memory.key[place, context], context, allocation, expected)
+        for slot in range(memory.slot_arm.shape[1]):
+            context = memory.slot_context[place, slot]
+            if context >= 0:
+                arm = memory.slot_arm[place, slot]
+                performance += add_expected(world, problem, arm, context, allocation, expected)
+    else:
+        for arm in range(n_arms):
+            for context in range(n_contexts):
+                if allocation[arm, context] > 0.0:
+                    performance += add_expected(world, problem, arm, context, allocation, expected)
     violation = 0.0
     for row in range(expected.shape[0]):
         gap = problem.floors[row] - expected[row]
@@ -177,7 +194,7 @@ def measure_reward(problem, arm, reward, round_number, meters):
             meters.by_row[WORST_REALISED, row] = max(meters.by_row[WORST_REALISED, row], realised_gap)
 
 
-@kernel
+@rare_kernel
 def audit(rule, world, problem, statistics, round_number, allocation, outcome, matched, regret, violation, meters):
     """Count where the statements that the paper proves with probability 1 - 1/t apply, and where they fail."""
     n_arms, n_contexts = allocation.shape
@@ -209,7 +226,7 @@ def audit(rule, world, problem, statistics, round_number, allocation, outcome, m
             meters.totals[UNMATCHED_BELOW_GAP] += 1.0
 
 
-@kernel
+@rare_kernel
 def write_checkpoint(meters, place, record, record_by_row):
     """Copy the sums so far into the record."""
     for total in range(N_TOTALS):
@@ -248,9 +265,10 @@ def play_rounds(
         outcome = allocate(rule, problem, statistics, t, context, seed, epoch, memory, workspace, allocation)
         arm = arm_from_uniform(allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, seed, epoch, t)
-        regret, violation = measure_allocation(world, problem, allocation, meters)
+        planned = rule <= Rule.THOMPSON_LP
+        regret, violation = measure_allocation(world, problem, planned, memory, outcome, allocation, meters)
         meters.totals[ON_FALLBACK] += 1.0 if outcome & FELL_BACK else 0.0
-        if rule <= Rule.THOMPSON_LP:
+        if planned:
             matched = has_optimal_set(world, memory, outcome, workspace)
             meters.totals[OPTIMAL_SET] += 1.0 if matched else 0.0
             meters.totals[INFEASIBLE] += 1.0 if outcome & FELL_SHORT else 0.0

@@ -56,28 +56,26 @@ def cache_folder() -> Path | None:
     return folder if os.access(folder, os.W_OK) else None
 
 
-class _Compiler(CompilerBase):
-    """Numba's own pipeline at an optimisation level of its own."""
+class KernelCompiler(CompilerBase):
+    """Numba's own pipeline at a lower level of optimisation.
 
-    level = 2
+    The levels above 1 unroll loops over a handful of arms, which takes a third longer to compile and runs slower.
+    """
+
+    LEVEL = 1
 
     def define_pipelines(self) -> list[Any]:
+        """The stages of compilation, as Numba defines them."""
         return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
     def _compile_core(self) -> Any:
         # The level is a setting of the process; the compiler's lock is held while it differs.
         before = config.OPT
-        config.OPT = type(before)(self.level)
+        config.OPT = type(before)(self.LEVEL)
         try:
             return super()._compile_core()
         finally:
             config.OPT = before
-
-
-class _InnerCompiler(_Compiler):
-    """For kernels inside others, which are optimised where they end up."""
-
-    level = 1
 
 
 def kernel(function: Function) -> Function:
@@ -110,7 +108,7 @@ def _inner(function: Function, **how: Any) -> Function:
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,
         "_nrt": False,
-        "pipeline_class": _InnerCompiler,
+        "pipeline_class": KernelCompiler,
         **how,
     }
     compiled: Function = compile_function(error_model="numpy", **options)(function)
@@ -121,7 +119,13 @@ def entry_kernel(function: Function) -> Function:
     """Compile `function` for calls from Python, without the interpreter's lock, cached on disk with all it calls."""
     if config.DISABLE_JIT:
         return function
-    options = {"nogil": True, "no_cfunc_wrapper": True, "_nrt": False, "forceinline": True, "pipeline_class": _Compiler}
+    options = {
+        "nogil": True,
+        "no_cfunc_wrapper": True,
+        "_nrt": False,
+        "forceinline": True,
+        "pipeline_class": KernelCompiler,
+    }
     dispatcher = compile_function(error_model="numpy", **options)(function)
     folder = cache_folder()
     if folder is not None:

@@ -1,5 +1,7 @@
 """Using a policy in one's own loop."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -171,3 +173,46 @@ class TestChanging:
             OLP.restore({})
         with pytest.raises(InvalidInputError, match="complete"):
             OLP.restore({key: value for key, value in snapshot.items() if key != "memory"})
+
+
+class TestReplanning:
+    def test_the_allocation_stays_between_plans(self):
+        """With replan=10 the matrix changes every ten rounds once every pair is played; each round it is drawn from."""
+        decider = OLP([0.2, 0.2], [0.5, 0.5], replan=10, seed=1)
+        play(decider, [[1.0, 0.2], [0.3, 0.8]], 40)
+        seen = []
+        for _ in range(60):
+            play(decider, [[1.0, 0.2], [0.3, 0.8]], 1, seed=len(seen))
+            seen.append(decider.allocation().tolist())
+        changes = sum(before != after for before, after in itertools.pairwise(seen))
+        assert 4 <= changes <= 6
+
+    def test_doubling_plans_at_powers_of_two(self):
+        decider = BLP([0.2, 0.2], [0.5, 0.5], replan="doubling", seed=1)
+        play(decider, [[1.0, 0.2], [0.3, 0.8]], 1000)
+        assert decider._next_plan > 1000
+        before = decider.allocation()
+        play(decider, [[1.0, 0.2], [0.3, 0.8]], 10)
+        assert (decider.allocation() == before).all()
+
+    def test_a_changed_floor_is_planned_for_at_once(self):
+        decider = BLP([0.0, 0.0], [1.0], replan="doubling", seed=1, noise_scale=0.01)
+        play(decider, [[1.0], [0.5]], 200, noise=0.01)
+        decider.set_floor(1, 0.25)
+        decider.decide(0)
+        assert decider.allocation()[1, 0] == pytest.approx(0.5, abs=0.05)
+
+    def test_snapshots_keep_the_next_plan(self):
+        decider = BLP([0.2, 0.2], [0.5, 0.5], replan=50, seed=1)
+        play(decider, [[1.0, 0.2], [0.3, 0.8]], 120)
+        copy = BLP.restore(decider.snapshot())
+        play(decider, [[1.0, 0.2], [0.3, 0.8]], 120, seed=5)
+        play(copy, [[1.0, 0.2], [0.3, 0.8]], 120, seed=5)
+        assert copy.snapshot() == decider.snapshot()
+
+    def test_what_cannot_be_is_refused(self):
+        for replan in (0, -1, 1.5, "seldom", True):
+            with pytest.raises(InvalidInputError, match="replan must be"):
+                OLP(replan=replan)
+        with pytest.raises(InvalidInputError, match="does not plan"):
+            policy("doc", replan=10)

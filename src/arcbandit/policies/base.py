@@ -16,6 +16,7 @@ from arcbandit.kernels.confidence import PULLS, make_statistics
 from arcbandit.kernels.program import Workspace, make_workspace
 from arcbandit.planning import rows_of_arms
 from arcbandit.policies.state import (
+    ALL_PLAYED,
     DIALS,
     ESTIMATE_CONTEXTS,
     HORIZON,
@@ -80,6 +81,8 @@ class Policy:
 
     Arms and contexts go by name if `arms` or `contexts` name them, and by index from 0 always. `context_probabilities`
     None means that they are estimated along the way; then `contexts` says which there are (names, or how many).
+    `replan` says when a rule that plans works out a new allocation: "always", before each decision, as the paper's
+    guarantees ask; "doubling", at rounds 1, 2, 4, 8 ...; or a number n, every n rounds. In between the last one stays.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2.
     """
 
@@ -105,6 +108,7 @@ class Policy:
         horizon: int | None = None,
         available: ArrayLike | None = None,
         estimate_contexts: bool = False,
+        replan: str | int = "always",
         seed: int = 0,
         epoch: int = 0,
         **dials: float | str,
@@ -117,6 +121,7 @@ class Policy:
         self.seed = _whole("seed", seed, 0)
         self.epoch = _whole("epoch", epoch, 0)
         self.estimate_contexts = estimate_contexts
+        self.replan = self._check_replan(replan)
         self._bound = revenue_floors is not None
         if revenue_floors is None:
             if context_probabilities is not None or arms is not None or contexts is not None or tuple(group_floors):
@@ -139,6 +144,18 @@ class Policy:
             group_floors=group_floors,
         )
         self._start(blank, named_arms=arms is not None, named_contexts=contexts is not None, available=available)
+
+    @classmethod
+    def _check_replan(cls, replan: Any) -> str | int:
+        if replan in ("always", "doubling"):
+            chosen: str | int = replan
+        elif _is_whole(replan) and replan >= 1:
+            chosen = int(replan)
+        else:
+            raise InvalidInputError(f"replan must be 'always', 'doubling' or a number of rounds, got {replan!r}.")
+        if chosen != "always" and cls.rule > Rule.THOMPSON_LP:
+            raise InvalidInputError(f"replan must be 'always' for {cls.__name__}, which does not plan, got {replan!r}.")
+        return chosen
 
     @classmethod
     def _check_dials(cls, given: Mapping[str, Any]) -> dict[str, float | str]:
@@ -179,6 +196,7 @@ class Policy:
             mean_bound=mean_bound,
             horizon=self.horizon if horizon is None else horizon,
             available=available,
+            replan=self.replan,
             seed=self.seed if seed is None else seed,
             epoch=self.epoch if epoch is None else epoch,
             **self.dial_values,
@@ -192,6 +210,7 @@ class Policy:
             mean_bound=self.mean_bound,
             horizon=self.horizon,
             estimate_contexts=self.estimate_contexts,
+            replan=self.replan,
             seed=self.seed,
             epoch=self.epoch,
             **self.dial_values,
@@ -223,6 +242,7 @@ class Policy:
         self._arm_floors = blank.revenue_floors.tolist()
         self._decisions = 0
         self._rewards = 0
+        self._next_plan = 1
         self._problem = self._make_problem(
             blank.context_probabilities.copy(), _check_available(available, (n_arms, n_contexts))
         )
@@ -297,18 +317,23 @@ class Policy:
         column = self._context(context)
         t = self.round_number
         allocation = self._allocation
-        self._switch.allocate(
-            self._rule_number,
-            self._problem,
-            self._statistics,
-            t,
-            column,
-            self.seed,
-            self.epoch,
-            self._memory,
-            self._workspace,
-            allocation,
-        )
+        if t < self._next_plan and self._memory.scalars[ALL_PLAYED] != 0.0:
+            self._statistics.context_counts[column] += 1.0
+        else:
+            self._switch.allocate(
+                self._rule_number,
+                self._problem,
+                self._statistics,
+                t,
+                column,
+                self.seed,
+                self.epoch,
+                self._memory,
+                self._workspace,
+                allocation,
+            )
+            if self.replan != "always":
+                self._next_plan = 2 * t if self.replan == "doubling" else t + int(self.replan)
         arm = self._switch.draw_arm(allocation, column, self.seed, self.epoch, t)
         self._decisions += 1
         return Decision(self._arm_names[arm] if self._named_arms else arm, float(allocation[arm, column]), context, t)
@@ -439,12 +464,14 @@ class Policy:
             if group.name == arm_or_group:
                 self._groups[place] = GroupFloor(group.name, group.arms, amount)
                 self._problem.floors[len(self._arm_names) + place] = amount
+                self._next_plan = 1
                 return
         row = self._arm(arm_or_group)
         if row in self._retired:
             raise InvalidInputError(f"arm {arm_or_group!r} is retired and can have no floor.")
         self._arm_floors[row] = amount
         self._problem.floors[row] = amount
+        self._next_plan = 1
 
     def _regrow(self, probabilities: NDArray[np.float64], available: NDArray[np.bool_]) -> None:
         """Move what was learnt into memory of a new shape; plans start cold once."""
@@ -457,6 +484,7 @@ class Policy:
         self._statistics.context_counts[:was_contexts] = old_statistics.context_counts
         self._memory = make_memory(n_arms, n_contexts, self._problem.floors.shape[0])
         self._memory.matrices[:, :was_arms, :was_contexts] = old_memory.matrices
+        self._next_plan = 1
         self._memory.by_arm[:, :was_arms] = old_memory.by_arm[:, :was_arms]
         self._memory.by_arm[:, -1] = old_memory.by_arm[:, -1]
         shares = np.zeros((n_arms, n_contexts))
@@ -493,6 +521,9 @@ class Policy:
             "retired": sorted(self._retired),
             "seed": self.seed,
             "epoch": self.epoch,
+            "replan": self.replan,
+            "next_plan": self._next_plan,
+            "all_played": bool(self._memory.scalars[ALL_PLAYED]),
             "decisions": self._decisions,
             "rewards": self._rewards,
             "allocation": self._allocation.tolist(),
@@ -544,11 +575,14 @@ class Policy:
             horizon=snapshot["horizon"],
             available=np.array(snapshot["available"], dtype=np.bool_),
             estimate_contexts=snapshot["estimate_contexts"],
+            replan=snapshot["replan"],
             seed=snapshot["seed"],
             epoch=snapshot["epoch"],
             **snapshot["dials"],
         )
         policy._retired = set(snapshot["retired"])
+        policy._next_plan = int(snapshot["next_plan"])
+        policy._memory.scalars[ALL_PLAYED] = float(snapshot["all_played"])
         policy._decisions = int(snapshot["decisions"])
         policy._rewards = int(snapshot["rewards"])
         statistics, memory = snapshot["statistics"], snapshot["memory"]

@@ -14,7 +14,11 @@ from typing import Any, TypeVar
 
 import numba
 import numba.core.config
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.typed_passes import NativeLowering
 
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOMS_WITH_KERNELS = ("kernels", "policies", "simulation")
@@ -78,6 +82,56 @@ class KernelCompiler(CompilerBase):
             config.OPT = before
 
 
+class LinkedLibrary(JITCodeLibrary):
+    """Code of a kernel inside others: linked into them, and optimised and turned into machine code there."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LinkedLowering(NativeLowering):
+    """Lower a kernel for linking only; machine code of its own would take a third of all compilation."""
+
+    _name = "arcbandit_linked_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower, and let callers find the code under a function that Python never calls."""
+        library = LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        library.enable_object_caching()
+        state.library = library
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        name = lowered.fndesc.qualname.split(".")[-1]
+        stand_in = _dynfunc.make_function(lowered.fndesc.lookup_module(), name, "", 0, lowered.env, (library,))
+        state.targetctx.insert_user_function(stand_in, lowered.fndesc, [library])
+        state.reload_init.extend(library._reload_init)
+        state["cr"] = lowered._replace(cfunc=stand_in)
+        return True
+
+
+class LinkedCompiler(KernelCompiler):
+    """The pipeline of kernels inside others."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Numba's stages with another last one."""
+        manager = PassManager("arcbandit_linked")
+        for part in (
+            DefaultPassBuilder.define_untyped_pipeline(self.state),
+            DefaultPassBuilder.define_typed_pipeline(self.state),
+            DefaultPassBuilder.define_nopython_lowering_pipeline(self.state),
+        ):
+            for stage, description in part.passes:
+                manager.add_pass(LinkedLowering if stage is NativeLowering else stage, description)
+        manager.finalize()
+        return [manager]
+
+
 def kernel(function: Function) -> Function:
     """Compile `function` for use inside other kernels, copied into its callers by the optimiser.
 
@@ -108,7 +162,7 @@ def _inner(function: Function, **how: Any) -> Function:
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,
         "_nrt": False,
-        "pipeline_class": KernelCompiler,
+        "pipeline_class": LinkedCompiler,
         **how,
     }
     compiled: Function = compile_function(error_model="numpy", **options)(function)

@@ -9,8 +9,8 @@ READY := $(VENV)/.ready
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(READY)  ## Plan and analyse the paper's instance nu
-	$(BIN)/arcbandit plan nu --analyse
+run: $(READY)  ## Reproduce every number of the paper; the page is reproduction/index.html
+	$(BIN)/arcbandit reproduce --out reproduction
 
 test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompiled
 	$(BIN)/python -m pytest

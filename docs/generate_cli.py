@@ -22,7 +22,7 @@ colours only in a terminal, and `--json` prints one document whose keys are the 
 | exit code | meaning |
 |-----------|---------|
 | 0 | an answer, be it that the floors cannot be met together |
-| 1 | no answer: the solver gave up, or an optional dependency is missing |
+| 1 | no answer: the solver gave up, or an optional dependency is missing; or a claim of `reproduce` fails |
 | 2 | bad input; one sentence on standard error says what |
 | 130 | interrupted; no file is half written |
 """
@@ -33,11 +33,13 @@ SECTIONS = {
     "arcbandit instances": ["instances", "--help"],
     "arcbandit simulate": ["simulate", "--help"],
     "arcbandit policies": ["policies", "--help"],
+    "arcbandit reproduce": ["reproduce", "--help"],
     "Example": ["plan", "nu", "--analyse"],
     "Example of floors that cannot be met": ["plan", "figure-1:0.9"],
     "Example of a simulation": ["simulate", "nu", "--horizon", "2000", "--jobs", "1"],
     "The paper's instances": ["instances"],
     "The policies": ["policies"],
+    "The experiments": ["reproduce", "--list"],
 }
 
 

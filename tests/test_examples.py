@@ -6,7 +6,8 @@ import pytest
 
 from arcbandit import instance
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 INSTANCE_FILES = re.findall(r"^```toml\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
@@ -37,4 +38,13 @@ def test_docstring_examples_give_what_they_show(module):
     """An example in a docstring is an assertion."""
     failed, attempted = doctest.testmod(module)
     assert attempted
+    assert failed == 0
+
+
+@pytest.mark.parametrize("name", ["differences.md", "tutorial.md"])
+def test_examples_of_the_documentation_give_what_they_show(name, monkeypatch):
+    """A page that shows a number is an assertion; paths in it are those of the repository."""
+    monkeypatch.chdir(ROOT)
+    failed, attempted = doctest.testfile(str(ROOT / "docs" / name), module_relative=False, encoding="utf-8")
+    assert attempted > 10
     assert failed == 0

@@ -11,6 +11,8 @@ Floats = NDArray[np.float64]
 
 # Over a decade of T, sqrt(T) grows by this factor.
 ROOT_GROWTH = math.sqrt(10.0)
+# Halfway, as a factor, between sqrt(T) and what log(T)^2 grows by at T = 50,000, which is 1.6.
+SLOW_GROWTH = 2.25
 
 
 def late_growth(trace: Trace, metric: str, policy: str) -> float:
@@ -23,14 +25,19 @@ def late_growth(trace: Trace, metric: str, policy: str) -> float:
     return 1.0 if last <= 0.0 else math.inf
 
 
-def late_exponent(trace: Trace, metric: str, policy: str) -> Estimate:
-    """The slope of a sum against rounds, log-log, over the last decade; fitted to each epoch, so with an interval."""
+def late_exponents(trace: Trace, metric: str, policy: str) -> Floats:
+    """Each epoch's slope of a sum against rounds, log-log, over the last decade; NaN if a sum is not positive."""
     late = trace.rounds >= trace.horizon / 10
     values = trace.metric(metric)[policy][:, late]
     if (values <= 0).any():
-        return Estimate(math.nan, math.nan)
+        return np.full(len(values), math.nan)
     rounds = np.log(trace.rounds[late].astype(np.float64))
-    return estimate(np.array([np.polyfit(rounds, np.log(epoch), 1)[0] for epoch in values]))
+    return np.array([np.polyfit(rounds, np.log(epoch), 1)[0] for epoch in values])
+
+
+def late_exponent(trace: Trace, metric: str, policy: str) -> Estimate:
+    """The mean of these slopes with its interval."""
+    return estimate(late_exponents(trace, metric, policy))
 
 
 def fitted_exponent(x: ArrayLike, y: ArrayLike) -> Estimate:
@@ -59,4 +66,5 @@ def nearest(rounds: NDArray[np.int64], wanted: float) -> int:
 
 def power(one: Estimate) -> str:
     """An exponent as text."""
-    return f"{one.mean:.2f}" if math.isnan(one.half_width) else f"{one.mean:.2f} ± {one.half_width:.2f}"
+    text = f"{one.mean:.2f}" if math.isnan(one.half_width) else f"{one.mean:.2f} ± {one.half_width:.2f}"
+    return text.replace("-", "−")

@@ -23,12 +23,12 @@ def _slow(policy: str, metric: str) -> Claim:
         growth = {run: late_growth(trace, metric, policy) for run, trace in recorded.traces.items()}
         end = last_mean(recorded.traces["paper"], metric, policy)
         shown = f"×{growth['paper']:.2f} to {end:.1f}, ×{growth['longer']:.2f} at {LONGER} T"
-        return Measured(max(growth.values()) < SLOW, f"{shown}; √T would give ×{ROOT_GROWTH:.2f}")
+        return Measured(max(growth.values()) < SLOW, f"{shown}; against ×{ROOT_GROWTH:.2f} for √T")
 
     return Claim(
         f"{policy.lower()}-{metric}",
-        f"{policy}'s mean {metric} grows by less than a factor {SLOW:g}, that of log T, over the last decade of rounds, "
-        f"both at the paper's horizon and at {LONGER} times it.",
+        f"{policy}'s mean {metric} grows by less than a factor {SLOW:g}, that of log T, over the last decade of rounds,"
+        f" both at the paper's horizon and at {LONGER} times it.",
         check,
         f"The {metric} of {policy} exhibits logarithmic behavior.",
     )

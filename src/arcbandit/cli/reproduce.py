@@ -1,0 +1,177 @@
+"""`arcbandit reproduce`: every numerical statement of the paper, from scratch."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from arcbandit.errors import ArcbanditError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arcbandit.experiments.reproduce import Reproduction
+
+DEFAULT_FOLDER = "reproduction"
+STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red"}
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        Parameter(negative=(), show_default=False, help="Experiments that --list lists; without any, all of them."),
+    ] = None,
+    /,
+    *,
+    list_: Annotated[
+        bool,
+        Parameter(name="--list", negative=(), show_default=False, help="List the experiments instead of running them."),
+    ] = False,
+    horizon: Annotated[
+        int | None, Parameter(show_default=False, help="Rounds of an epoch; by default each experiment's own.")
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        Parameter(show_default=False, help="Runs of each policy; by default the paper's 5. Try 100 for intervals."),
+    ] = None,
+    seed: Annotated[int, Parameter(help="The same seed gives the same numbers.")] = 0,
+    jobs: Annotated[
+        int | None,
+        Parameter(show_default=False, help="Workers; the numbers do not depend on it. By default one a processor."),
+    ] = None,
+    out: Annotated[str, Parameter(help="The folder for the page and the figures.")] = DEFAULT_FOLDER,
+    json: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Print one JSON document instead of a table.")
+    ] = False,
+) -> None:
+    """Run the paper's experiments and write a page with every figure and a verdict on every claim.
+
+    The exit code is 1 if a claim fails.
+    """
+    from arcbandit.cli.documents import print_json
+    from arcbandit.experiments import reproduce as experiments
+
+    if list_:
+        _list(json)
+        return
+    with _progress() as advance:
+        found, page = experiments.reproduce_to(
+            out, names or (), horizon=horizon, epochs=epochs, seed=seed, jobs=jobs, progress=advance
+        )
+    if json:
+        print_json(reproduction_document(found, page))
+    else:
+        _print_verdicts(found, page)
+    if found.failures:
+        sys.stdout.flush()
+        names_of_failed = ", ".join(verdict.name for verdict in found.failures)
+        count = len(found.failures)
+        raise ArcbanditError(f"{count} claim{'s fail' if count > 1 else ' fails'}: {names_of_failed}.")
+
+
+def reproduction_document(found: "Reproduction", page: "Path") -> dict[str, Any]:
+    """Everything `arcbandit reproduce` prints."""
+    return {
+        "page": str(page),
+        "seed": found.seed,
+        "seconds": found.seconds,
+        "experiments": [
+            {
+                "name": result.experiment.name,
+                "title": result.experiment.title,
+                "source": result.experiment.source,
+                "horizon": result.recorded.settings.horizon,
+                "epochs": result.recorded.settings.epochs,
+                "seconds": result.seconds,
+            }
+            for result in found.results
+        ],
+        "verdicts": [
+            {
+                "experiment": verdict.experiment,
+                "claim": verdict.claim.name,
+                "outcome": verdict.outcome.value,
+                "number": verdict.number,
+                "statement": verdict.claim.statement,
+                "paper": verdict.claim.paper or None,
+                "why_it_differs": verdict.claim.differs or None,
+            }
+            for verdict in found.verdicts
+        ],
+        "failures": [verdict.name for verdict in found.failures],
+    }
+
+
+def _list(json: bool) -> None:
+    from arcbandit.cli.documents import print_json
+    from arcbandit.cli.layout import printing
+    from arcbandit.experiments.reproduce import EXPERIMENTS
+
+    entries = [
+        {
+            "name": experiment.name,
+            "title": experiment.title,
+            "source": experiment.source,
+            "about": experiment.about,
+            "claims": [claim.name for claim in experiment.claims],
+        }
+        for experiment in EXPERIMENTS.values()
+    ]
+    if json:
+        print_json({"experiments": entries})
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    table.add_column("name", no_wrap=True)
+    table.add_column("claims", justify="right", no_wrap=True)
+    table.add_column("what it shows, and where")
+    for entry in entries:
+        about = Text(str(entry["title"])).append(f"\n{entry['source']}", style="dim")
+        table.add_row(str(entry["name"]), str(len(entry["claims"])), about)
+    with printing() as console:
+        console.print(table)
+
+
+@contextlib.contextmanager
+def _progress() -> "Iterator[Callable[[str, float], None] | None]":
+    """A bar that says what is running, for a person who waits, and nothing for a log."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<28}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compiling", total=1.0)
+        yield lambda name, share: bar.update(task, description=name, completed=share)
+
+
+def _print_verdicts(found: "Reproduction", page: "Path") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from arcbandit.cli.layout import printing
+
+    with printing() as console:
+        for result in found.results:
+            remark = f"  {result.experiment.name}, {result.seconds:.1f} s"
+            console.print(Text(result.experiment.title, style="bold").append(remark, style="not bold dim"))
+            table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
+            table.add_column(no_wrap=True)
+            table.add_column(ratio=1)
+            for verdict in result.verdicts:
+                outcome = verdict.outcome.value
+                about = Text(verdict.claim.name).append(f"\n{verdict.number}", style="dim")
+                table.add_row(Text(outcome, style=STYLES[outcome]), about)
+            console.print(table)
+            console.print()
+        outcomes = [verdict.outcome.value for verdict in found.verdicts]
+        counts = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in STYLES)
+        console.print(f"{len(outcomes)} claims: {counts}; {found.seconds:.0f} s, compiling and drawing aside")
+    # A path is not to be broken into lines.
+    print(page)

@@ -1,0 +1,280 @@
+"""Everything the paper states in numbers, run from scratch.
+
+With the default settings no claim fails for any of the seeds 0 to 29, and the edges of the tolerances lie about four or
+more standard deviations, between those seeds, from their means. What has heavy tails is pooled (failures of the audit's
+statements) or taken in the median epoch (the fallback at a margin of 0.01).
+"""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.experiments import (
+    greedy_failure,
+    lower_bound,
+    margin,
+    nonsaturating,
+    regret_and_violation,
+    revenue_curve,
+    theory_audit,
+    unknown_contexts,
+    zero_entries,
+)
+from arcbandit.experiments.experiment import Experiment, Outcome, Recorded, Verdict
+from arcbandit.experiments.paper_instances import nu
+from arcbandit.report.files import write_whole
+from arcbandit.report.paper_figures import PaperFigure, PaperTable, figure_files
+from arcbandit.report.plots import check_matplotlib
+from arcbandit.report.reproduction_page import ClaimEntry, ExperimentEntry, drawn_panels, reproduction_page
+from arcbandit.simulation.run import _versions, simulate
+
+PAGE_NAME = "index.html"
+FIGURE_SUFFIXES = (".png", ".pdf")
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        regret_and_violation.EXPERIMENT,
+        nonsaturating.EXPERIMENT,
+        margin.EXPERIMENT,
+        lower_bound.EXPERIMENT,
+        greedy_failure.EXPERIMENT,
+        revenue_curve.EXPERIMENT,
+        zero_entries.EXPERIMENT,
+        theory_audit.EXPERIMENT,
+        unknown_contexts.EXPERIMENT,
+    )
+}
+
+# Called with the experiment at work and the share of all work that is done.
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """An experiment, what it recorded and how its claims came out."""
+
+    experiment: Experiment
+    recorded: Recorded
+    verdicts: tuple[Verdict, ...]
+    seconds: float
+
+    @property
+    def figure(self) -> PaperFigure:
+        """The figure of what was recorded."""
+        return self.experiment.figure(self.recorded)
+
+    @property
+    def tables(self) -> tuple[PaperTable, ...]:
+        """The tables of what was recorded."""
+        return self.experiment.tables(self.recorded)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The results of some experiments."""
+
+    results: tuple[Result, ...]
+    seed: int
+    own_settings: bool  # whether every experiment had its own horizon and epochs
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Every verdict."""
+        return tuple(verdict for result in self.results for verdict in result.verdicts)
+
+    @property
+    def failures(self) -> tuple[Verdict, ...]:
+        """The claims that fail."""
+        return tuple(verdict for verdict in self.verdicts if verdict.outcome == Outcome.FAILS)
+
+    @property
+    def seconds(self) -> float:
+        """How long the experiments took."""
+        return sum(result.seconds for result in self.results)
+
+
+def find(names: Sequence[str]) -> tuple[Experiment, ...]:
+    """The experiments of these names, or all."""
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise UnknownNameError(f"There is no experiment {name!r}; known are {', '.join(EXPERIMENTS)}.")
+    return tuple(EXPERIMENTS[name] for name in dict.fromkeys(names or EXPERIMENTS))
+
+
+def reproduce(
+    names: Sequence[str] = (),
+    *,
+    horizon: int | None = None,
+    epochs: int | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    on_result: Callable[[Result], None] | None = None,
+) -> Reproduction:
+    """Run experiments, by default all, each with its own settings but for those that are given.
+
+    `on_result` is called with each result as soon as there is one.
+    """
+    for name, value in (("horizon", horizon), ("epochs", epochs), ("jobs", jobs)):
+        if value is not None and value < 1:
+            raise InvalidInputError(f"{name} must be at least 1, got {value}.")
+    if seed < 0:
+        raise InvalidInputError(f"seed must be at least 0, got {seed}.")
+    chosen = find(names)
+    settings = {one.name: one.settings(horizon=horizon, epochs=epochs, seed=seed, jobs=jobs) for one in chosen}
+    total = max(sum(one.rounds(settings[one.name]) for one in chosen), 1)
+    if progress is not None:
+        progress("compiling", 0.0)
+    # One round, so that the first experiment's time is its own.
+    simulate(nu(), ["olp"], 1, 1, jobs=1)
+    done = 0
+    results: list[Result] = []
+    for one in chosen:
+
+        def advance(rounds: int, name: str = one.name) -> None:
+            nonlocal done
+            done += rounds
+            if progress is not None:
+                progress(name, min(done / total, 1.0))
+
+        advance(0)
+        start = time.perf_counter()
+        recorded = one.record(settings[one.name], advance)
+        verdicts = one.verdicts(recorded)
+        results.append(Result(one, recorded, verdicts, time.perf_counter() - start))
+        if on_result is not None:
+            on_result(results[-1])
+    return Reproduction(tuple(results), seed, horizon is None and epochs is None)
+
+
+def check_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder, if a reproduction can be written there; checked before there is anything to write."""
+    check_matplotlib()
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise InvalidInputError(f"{target}: is a file, but must be a folder.")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"{target}: cannot be made ({error.strerror}).") from None
+    if not os.access(target, os.W_OK):
+        raise InvalidInputError(f"{target}: cannot be written to.")
+    return target
+
+
+class Drawn(NamedTuple):
+    """What a page and a folder show of a result."""
+
+    entry: ExperimentEntry
+    files: dict[str, bytes]  # by name
+
+
+def draw(result: Result) -> Drawn:
+    """Draw the figure of a result."""
+    figure = result.figure
+    files = {
+        f"{result.experiment.name}{suffix}": content
+        for suffix, content in figure_files(figure, FIGURE_SUFFIXES).items()
+    }
+    return Drawn(_entry(result, figure), files)
+
+
+def save(reproduction: Reproduction, folder: str | os.PathLike[str], drawn: Sequence[Drawn] | None = None) -> Path:
+    """Write the figures and, last, the page; return the path of the page."""
+    target = check_folder(folder)
+    parts = [draw(result) for result in reproduction.results] if drawn is None else drawn
+    for part in parts:
+        for name, content in part.files.items():
+            write_whole(target / name, content)
+    page = target / PAGE_NAME
+    entries = [part.entry for part in parts]
+    text = reproduction_page(entries, _settings(reproduction), own_settings=reproduction.own_settings)
+    write_whole(page, text.encode())
+    return page
+
+
+def reproduce_to(
+    folder: str | os.PathLike[str],
+    names: Sequence[str] = (),
+    *,
+    horizon: int | None = None,
+    epochs: int | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Reproduction, Path]:
+    """Run experiments and write their page; figures are drawn while the next experiment runs."""
+    find(names)  # a wrong name is not to leave a folder behind
+    target = check_folder(folder)
+    with ThreadPoolExecutor(max_workers=1) as pencil:
+        drawing: list[Future[Drawn]] = []
+        found = reproduce(
+            names,
+            horizon=horizon,
+            epochs=epochs,
+            seed=seed,
+            jobs=jobs,
+            progress=progress,
+            on_result=lambda result: drawing.append(pencil.submit(draw, result)),
+        )
+        if progress is not None:
+            progress("drawing", 1.0)
+        drawn = [one.result() for one in drawing]
+    return found, save(found, target, drawn)
+
+
+def _entry(result: Result, figure: PaperFigure) -> ExperimentEntry:
+    experiment, settings = result.experiment, result.recorded.settings
+    runs = experiment.runs(settings)
+    played = {}
+    if runs:
+        played = {
+            "instances": _instances(dict.fromkeys(run.instance for run in runs)),
+            "policies": ", ".join(dict.fromkeys(policy for run in runs for policy in run.policies)),
+        }
+    if experiment.rounds(settings):
+        played |= {"horizon": f"{settings.horizon:,}", "epochs": f"{settings.epochs:,}"}
+    claims = tuple(
+        ClaimEntry(
+            verdict.claim.name,
+            verdict.outcome.value,
+            verdict.claim.statement,
+            verdict.number,
+            verdict.claim.paper,
+            verdict.claim.differs,
+        )
+        for verdict in result.verdicts
+    )
+    return ExperimentEntry(
+        experiment.name,
+        experiment.title,
+        experiment.about,
+        experiment.source,
+        claims,
+        drawn_panels(figure),
+        result.tables,
+        played | {"seconds": f"{result.seconds:.1f}"},
+    )
+
+
+def _instances(names: Iterable[str]) -> str:
+    """Instances by name, with how many values of its parameter each was played with."""
+    values = Counter(name.partition(":")[0] for name in names)
+    return ", ".join(name if count == 1 else f"{name} ({count} values)" for name, count in values.items())
+
+
+def _settings(reproduction: Reproduction) -> dict[str, str]:
+    return {
+        "seed": str(reproduction.seed),
+        "horizon and epochs": "each experiment's own" if reproduction.own_settings else "given on the command line",
+        "rounds played": f"{sum(r.experiment.rounds(r.recorded.settings) for r in reproduction.results):,}",
+        "time": f"{reproduction.seconds:.0f} s, compiling and drawing aside",
+        "versions": ", ".join(f"{name} {version}" for name, version in _versions().items()),
+    }

@@ -1,0 +1,192 @@
+"""One page of all experiments: a verdict on each claim, the number behind it, the figures."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import NamedTuple
+
+from arcbandit.report.page import STYLE, _row, _table
+from arcbandit.report.paper_figures import PaperFigure, PaperTable, chart_alt_text, chart_file
+
+TITLE = "Reproduction of Multi-Armed Bandits with Minimum Aggregated Revenue Constraints"
+
+OWN_STYLE = """
+.verdicts td, .verdicts th { text-align: left; white-space: normal; vertical-align: top; }
+.verdict { border-radius: .25rem; color: #fff; font-size: .8rem; font-weight: 600; padding: .05rem .45rem;
+  white-space: nowrap; }
+.holds { background: #00694a; }
+.differs { background: #8a5a00; }
+.fails { background: #a3210a; }
+.claims { list-style: none; margin: .75rem 0 1rem; padding: 0; }
+.claims li { border-left: .25rem solid #ddd; margin: .6rem 0; padding: .1rem 0 .1rem .75rem; }
+.claims p { margin: .15rem 0; max-width: 52rem; }
+.number { font-variant-numeric: tabular-nums; }
+.claims .number { font-weight: 600; }
+.experiment { border-top: 1px solid #ccc; margin-top: 2.5rem; padding-top: .25rem; }
+.experiment h2 { font-size: 1.3rem; margin-top: 1rem; }
+.experiment h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
+.panels { align-items: end; margin: 1rem 0; }
+a { color: #0b5a8c; }
+@media screen and (max-width: 44rem) {
+  .panels { grid-template-columns: 1fr; }
+  .verdicts table, .verdicts tbody, .verdicts tr, .verdicts th, .verdicts td { display: block; border: 0; }
+  .verdicts thead { display: none; }
+  .verdicts tr { border-bottom: 1px solid #ccc; padding: .4rem 0; }
+  .verdicts :is(th, td) { padding: .05rem 0; }
+  .results td { gap: 1rem; text-align: right; }
+}
+@media print {
+  .experiment { break-before: page; border: 0; }
+  .claims li { break-inside: avoid; }
+  h3 { break-after: avoid; }
+  .panels { grid-template-columns: 1fr 1fr; }
+  .verdict { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+}
+""".strip()
+
+
+class DrawnPanel(NamedTuple):
+    """A chart with its words."""
+
+    alt: str
+    svg: bytes
+
+
+class ClaimEntry(NamedTuple):
+    """A claim as the page shows it."""
+
+    name: str
+    outcome: str  # holds, differs or fails
+    statement: str
+    number: str
+    paper: str
+    differs: str
+
+
+class ExperimentEntry(NamedTuple):
+    """An experiment as the page shows it."""
+
+    name: str
+    title: str
+    about: str
+    source: str
+    claims: tuple[ClaimEntry, ...]
+    panels: tuple[DrawnPanel, ...]
+    tables: tuple[PaperTable, ...]
+    settings: Mapping[str, str]
+
+
+def reproduction_page(
+    entries: Sequence[ExperimentEntry], settings: Mapping[str, str], *, own_settings: bool = True
+) -> str:
+    """The page as HTML, which needs nothing else."""
+    remark = (
+        ""
+        if own_settings
+        else "<p><strong>Horizon or epochs were changed.</strong> The tolerances are made for each experiment's own "
+        "settings; with others a claim may fail for want of rounds.</p>"
+    )
+    sections = [
+        f'<header><h1>{escape(TITLE)}</h1><p class="quiet">{_summary(entries)}</p>{remark}</header>',
+        f"<section><h2>Verdicts</h2>{_verdicts(entries)}{_reading()}</section>",
+        *(_experiment(entry) for entry in entries),
+        f'<section class="experiment" id="settings"><h2>Settings</h2>{_definitions(settings)}</section>',
+    ]
+    body = "\n".join(sections)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<title>{escape(TITLE)}</title>
+<style>
+{STYLE}
+{OWN_STYLE}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def _summary(entries: Sequence[ExperimentEntry]) -> str:
+    outcomes = [claim.outcome for entry in entries for claim in entry.claims]
+    parts = [
+        f"{outcomes.count('holds')} hold",
+        f"{outcomes.count('differs')} differ from what the paper says, each with the reason",
+        f"{outcomes.count('fails')} fail",
+    ]
+    experiments = "1 experiment" if len(entries) == 1 else f"{len(entries)} experiments"
+    return f"{experiments}, {len(outcomes)} claims: {', '.join(parts)}."
+
+
+def _reading() -> str:
+    return (
+        '<dl><dt><span class="verdict holds">holds</span></dt><dd>measured within the stated tolerance</dd>'
+        '<dt><span class="verdict differs">differs</span></dt>'
+        "<dd>measured as stated, which is not what the paper says; the claim says why</dd>"
+        '<dt><span class="verdict fails">fails</span></dt><dd>not within the stated tolerance</dd></dl>'
+    )
+
+
+def _tag(outcome: str) -> str:
+    return f'<span class="verdict {escape(outcome)}">{escape(outcome)}</span>'
+
+
+def _verdicts(entries: Sequence[ExperimentEntry]) -> str:
+    rows = []
+    for entry in entries:
+        for claim in entry.claims:
+            anchor = f"{entry.name}-{claim.name}"
+            rows.append(
+                f'<tr><th scope="row"><a href="#{escape(anchor)}">{escape(entry.name)}/{escape(claim.name)}</a></th>'
+                f'<td>{_tag(claim.outcome)}</td><td class="number">{escape(claim.number)}</td></tr>'
+            )
+    return _table("verdicts", ("claim", "verdict", "number behind it"), rows)
+
+
+def _experiment(entry: ExperimentEntry) -> str:
+    claims = "\n".join(_claim(entry.name, claim) for claim in entry.claims)
+    panels = "\n".join(_panel(panel) for panel in entry.panels)
+    tables = "\n".join(_numbers(table) for table in entry.tables)
+    played = "; ".join(f"{escape(name)}: {escape(text)}" for name, text in entry.settings.items())
+    return (
+        f'<section class="experiment" id="{escape(entry.name)}"><h2>{escape(entry.title)}</h2>'
+        f'<p>{escape(entry.about)}</p><p class="quiet">In the paper: {escape(entry.source)}.</p>'
+        f'<div class="panels">{panels}</div><ul class="claims">{claims}</ul>{tables}'
+        f'<p class="quiet">How it was run: {played}.</p></section>'
+    )
+
+
+def _claim(experiment: str, claim: ClaimEntry) -> str:
+    paper = f'<p class="quiet">The paper: {escape(claim.paper)}</p>' if claim.paper else ""
+    differs = f"<p>Why it differs: {escape(claim.differs)}</p>" if claim.differs else ""
+    return (
+        f'<li id="{escape(experiment)}-{escape(claim.name)}" data-claim="{escape(experiment)}/{escape(claim.name)}" '
+        f'data-outcome="{escape(claim.outcome)}"><p>{_tag(claim.outcome)} '
+        f'<span class="statement">{escape(claim.statement)}</span></p>'
+        f'<p>Measured: <span class="number">{escape(claim.number)}</span></p>{paper}{differs}</li>'
+    )
+
+
+def drawn_panels(figure: PaperFigure) -> tuple[DrawnPanel, ...]:
+    """The charts of a figure, each drawn on its own."""
+    return tuple(DrawnPanel(chart_alt_text(chart), chart_file(chart, ".svg")) for chart in figure.charts)
+
+
+def _panel(panel: DrawnPanel) -> str:
+    content = base64.b64encode(panel.svg).decode()
+    return f'<figure><img alt="{escape(panel.alt)}" src="data:image/svg+xml;base64,{content}"></figure>'
+
+
+def _numbers(table: PaperTable) -> str:
+    rows = (_row(name, cells, table.header) for name, *cells in table.rows)
+    return f"<h3>{escape(table.title)}</h3>{_table('results', table.header, rows)}"
+
+
+def _definitions(entries: Mapping[str, str]) -> str:
+    items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in entries.items())
+    return f"<dl>{items}</dl>"

@@ -140,11 +140,6 @@ def kernel(function: Function) -> Function:
     return _inner(function, forceinline=True)
 
 
-def merged_kernel(function: Function) -> Function:
-    """Like `kernel`, but merged into its one caller before anything is compiled."""
-    return _inner(function, inline="always")
-
-
 def rare_kernel(function: Function) -> Function:
     """Like `kernel`, but called rather than copied: for what few rounds need, or several places call.
 

@@ -178,8 +178,8 @@ def write_allocation(basis, cleared, workspace, allocation):
         allocation[basis.key[context], context] /= workspace.by_context[KEY_DIRECTION, context]
 
 
-@entry_kernel
-def plan(program, basis, least_shortfall, owner, workspace, allocation):
+@kernel
+def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
     """Write argmax LP(mu_obj, mu_cons) into `allocation`, shape (K, C), starting from `basis`, and say how it went.
 
     OPTIMAL: `basis` is optimal; its shares and prices are in the workspace. INFEASIBLE: the workspace's ray proves it
@@ -253,3 +253,9 @@ def plan(program, basis, least_shortfall, owner, workspace, allocation):
             workspace.counts[BOUNDS_OF] = 0
             return PlanStatus.INFEASIBLE
     return PlanStatus.PIVOT_LIMIT
+
+
+@entry_kernel
+def plan(program, basis, least_shortfall, owner, workspace, allocation):
+    """`find_plan`, for calls from Python."""
+    return find_plan(program, basis, least_shortfall, owner, workspace, allocation)

@@ -4,7 +4,7 @@ Both refactorise after each pivot, which costs time linear in the number of rows
 pivots that move nothing switch to Bland's rule, which cannot cycle.
 """
 
-from arcbandit.kernels.compile import kernel, merged_kernel, rare_kernel
+from arcbandit.kernels.compile import kernel, rare_kernel
 from arcbandit.kernels.factors import objective_of, revenue_of, solve_columns, solve_rows
 from arcbandit.kernels.pricing import best_pair, evaluate, first_improving, price_rows, spread_over_arms
 from arcbandit.kernels.program import (
@@ -270,7 +270,7 @@ def improving_column(program, basis, allowed, weight, shortfall_price, bland, wo
     return excess, arm, context
 
 
-@merged_kernel
+@kernel
 def simplex(program, basis, allowed, weight, shortfall_price, workspace):
     """Bring `basis` to an optimal one: dual steps while a share is below zero, primal steps from then on.
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from arcbandit.kernels.compile import kernel, merged_kernel, rare_kernel
+from arcbandit.kernels.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import (
     INVERSE_ROOT,
     MEAN,
@@ -12,7 +12,7 @@ from arcbandit.kernels.confidence import (
     radius_factor,
     write_bounds,
 )
-from arcbandit.kernels.planning import plan
+from arcbandit.kernels.planning import find_plan
 from arcbandit.kernels.program import SOMEBODY, Basis, PlanStatus, Program
 from arcbandit.policies.base import Dial, Policy
 from arcbandit.policies.state import (
@@ -81,7 +81,7 @@ def prepare_coefficients(rule, problem, statistics, round_number, attempt, own, 
     return False
 
 
-@merged_kernel
+@kernel
 def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memory, workspace, allocation):
     """Write the plan of the rule's own problem, or of LP(UCB, UCB) where that is infeasible; return how it came about.
 
@@ -122,7 +122,7 @@ def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memor
             problem.arm_rows,
         )
         basis = Basis(memory.key[place], memory.slot_arm[place], memory.slot_context[place])
-        status = plan(program, basis, not own, owner, workspace, allocation)
+        status = find_plan(program, basis, not own, owner, workspace, allocation)
         if not own and attempts > 0:
             outcome |= FELL_BACK
         if status == PlanStatus.OPTIMAL:

@@ -41,8 +41,8 @@ def observe_context(problem, statistics, context):
             problem.context_probabilities[other] = (statistics.context_counts[other] + 1.0 / n_contexts) / total
 
 
-@entry_kernel
-def allocate(rule, problem, statistics, round_number, context, seed, epoch, memory, workspace, allocation):
+@kernel
+def choose_allocation(rule, problem, statistics, round_number, context, seed, epoch, memory, workspace, allocation):
     """Write w(t), shape (K, C), for the round whose context was just seen; return how it came about."""
     observe_context(problem, statistics, context)
     if rule <= Rule.THOMPSON_LP:
@@ -60,8 +60,8 @@ def allocate(rule, problem, statistics, round_number, context, seed, epoch, memo
     return allocate_bandit_q(problem, round_number, memory, allocation)
 
 
-@entry_kernel
-def learn(rule, problem, statistics, round_number, context, arm, reward, memory, allocation):
+@kernel
+def take_in_reward(rule, problem, statistics, round_number, context, arm, reward, memory, allocation):
     """Take in the reward of a round."""
     record_reward(statistics, arm, context, reward)
     if rule == Rule.OPTIMISTIC3:
@@ -75,11 +75,27 @@ def learn(rule, problem, statistics, round_number, context, arm, reward, memory,
 
 
 @entry_kernel
+def allocate(rule, problem, statistics, round_number, context, seed, epoch, memory, workspace, allocation):
+    """`choose_allocation`, for calls from Python."""
+    return choose_allocation(
+        rule, problem, statistics, round_number, context, seed, epoch, memory, workspace, allocation
+    )
+
+
+@entry_kernel
+def learn(rule, problem, statistics, round_number, context, arm, reward, memory, allocation):
+    """`take_in_reward`, for calls from Python."""
+    take_in_reward(rule, problem, statistics, round_number, context, arm, reward, memory, allocation)
+
+
+@entry_kernel
 def learn_many(rule, problem, statistics, decisions, rewards_seen, contexts, arms, rewards, memory, allocation):
     """Take in rewards one after the other, the round number moving on as if each came by itself."""
     for place in range(rewards.shape[0]):
         round_number = max(decisions, rewards_seen + place + 1)
-        learn(rule, problem, statistics, round_number, contexts[place], arms[place], rewards[place], memory, allocation)
+        take_in_reward(
+            rule, problem, statistics, round_number, contexts[place], arms[place], rewards[place], memory, allocation
+        )
 
 
 @entry_kernel

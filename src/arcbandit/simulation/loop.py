@@ -21,7 +21,7 @@ from arcbandit.policies.state import (
     STOOD_STILL,
     Rule,
 )
-from arcbandit.policies.switch import allocate, learn
+from arcbandit.policies.switch import choose_allocation, take_in_reward
 
 # Rows of Meters.totals: sums over rounds so far.
 REGRET, VIOLATION, SIGNED_REGRET, PERFORMANCE, REALISED = range(5)
@@ -262,7 +262,7 @@ def play_rounds(
     for t in range(first_round, last_round + 1):
         context_uniform, arm_uniform = uniforms(seed, epoch, t, DECISION, 0)
         context = context_from_uniform(world.probabilities, context_uniform)
-        outcome = allocate(rule, problem, statistics, t, context, seed, epoch, memory, workspace, allocation)
+        outcome = choose_allocation(rule, problem, statistics, t, context, seed, epoch, memory, workspace, allocation)
         arm = arm_from_uniform(allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, seed, epoch, t)
         planned = rule <= Rule.THOMPSON_LP
@@ -277,7 +277,7 @@ def play_rounds(
                 audit(rule, world, problem, statistics, t, allocation, outcome, matched, regret, violation, meters)
         else:
             meters.totals[OPTIMAL_SET] = np.nan  # without a plan there is no active set
-        learn(rule, problem, statistics, t, context, arm, reward, memory, allocation)
+        take_in_reward(rule, problem, statistics, t, context, arm, reward, memory, allocation)
         measure_reward(problem, arm, reward, t, meters)
         if place < checkpoints.shape[0] and checkpoints[place] == t:
             write_checkpoint(meters, place, record, record_by_row)

@@ -213,6 +213,8 @@ def plan(
     >>> plan(paper_instance("nu")).allocation.tolist()
     [[1.0, 0.5, 0.5], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5]]
     """
+    if not isinstance(instance, Instance):
+        raise InvalidInputError(f"instance must be an Instance, such as paper_instance('nu'), got {instance!r}.")
     return _solve(
         instance.mean_rewards,
         instance.mean_rewards,

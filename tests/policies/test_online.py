@@ -45,6 +45,8 @@ class TestSettingUp:
             ({"caution": 1}, "no dial 'caution'"),
             ({"available": [[True, False], [True, False]]}, "leave each context an arm"),
             ({"available": [[1, 1], [1, 1]]}, "booleans"),
+            ({"contexts": 3}, "as many as context_probabilities"),
+            ({"estimate_contexts": "no"}, "True or False"),
         ],
     )
     def test_a_bad_setting_is_named(self, settings, words):
@@ -73,6 +75,16 @@ class TestSettingUp:
             play(dialled, means, 300)
             assert (named.allocation() == dialled.allocation()).all()
             assert (named.pulls() == dialled.pulls()).all()
+
+    def test_dials_are_checked(self):
+        with pytest.raises(InvalidInputError, match="whole number"):
+            ThompsonLP(redraws=2.5)
+        with pytest.raises(InvalidInputError, match="from 0 to 1"):
+            ThompsonLP(share=2)
+
+    def test_rewards_beyond_arithmetic_are_refused(self):
+        with pytest.raises(InvalidInputError, match="of zero"):
+            OLP([0.1], [1.0]).update(0, 0, 1e308)
 
 
 class TestLearning:
@@ -171,6 +183,11 @@ class TestChanging:
             OLP.restore({**snapshot, "version": 99})
         with pytest.raises(InvalidInputError, match="format"):
             OLP.restore({})
+        for part, value in (("key", [[99], [0]]), ("slot_arm", [[-1], [0]]), ("slot_context", [[7], [0]])):
+            with pytest.raises(InvalidInputError, match="can have written"):
+                OLP.restore({**snapshot, "memory": {**snapshot["memory"], part: value}})
+        with pytest.raises(InvalidInputError, match="can have written"):
+            OLP.restore({**snapshot, "allocation": [[0.5]]})
         with pytest.raises(InvalidInputError, match="complete"):
             OLP.restore({key: value for key, value in snapshot.items() if key != "memory"})
 

@@ -148,12 +148,17 @@ class TestWorkers:
         assert "same" in done.stdout
 
     def test_memory_does_not_grow_with_the_horizon(self):
-        """What a task holds is the same for any horizon: the arrays it passes have no dimension of rounds."""
-        import resource
-
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        simulate(NU, ["drift-plus-penalty"], horizon=1_000_000, epochs=1, jobs=1)
-        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kilobytes
+        """The peak of a process that plays ten times the rounds is the same to within 5 MB."""
+        script = (
+            "import resource, sys; from arcbandit import paper_instance, simulate;"
+            "simulate(paper_instance('nu'), ['olp'], horizon=int(sys.argv[1]), epochs=1, jobs=1);"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
+        peaks = [
+            int(subprocess.run([sys.executable, "-c", script, str(rounds)], capture_output=True, check=True).stdout)
+            for rounds in (200_000, 2_000_000)
+        ]
+        assert peaks[1] - peaks[0] < 5_000  # kilobytes
 
 
 class TestRewards:
@@ -191,6 +196,12 @@ class TestArguments:
             ({"epochs": 0}, "epochs must be"),
             ({"seed": -1}, "seed must be"),
             ({"window": 0}, "window must be"),
+            ({"window": 11}, "window must not be longer"),
+            ({"jobs": 0}, "jobs must be"),
+            ({"jobs": "all"}, "jobs must be"),
+            ({"checkpoints": [1.5]}, "whole numbers"),
+            ({"instance": "nu"}, "must be an Instance"),
+            ({"policies": [BLP(replan=10)]}, "plan in every round"),
             ({"checkpoints": [0]}, "checkpoints must be rounds"),
             ({"checkpoints": [11]}, "checkpoints must be rounds"),
             ({"policies": []}, "at least one policy"),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from arcbandit.policies.base import Dial, Policy
+    from arcbandit.policies.base import Policy
+    from arcbandit.policies.checks import Dial
 
 
 def policies(

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from arcbandit.policies.base import Dial, Policy
+    from arcbandit.policies.base import Policy
+    from arcbandit.policies.checks import Dial
     from arcbandit.simulation.trace import Estimate, Trace
 
 DEFAULT_POLICIES = ("blp", "olp", "oplp")

@@ -1,6 +1,7 @@
 """BanditQ: an adversarial bandit on rewards weighted by what each arm's floor is owed, without contexts."""
 
-from arcbandit.policies.base import Dial, Policy
+from arcbandit.policies.base import Policy
+from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import Rule
 
 

@@ -1,20 +1,29 @@
 """The shell of every policy: it owns the memory, checks what comes in, and raises; the rule itself is a kernel."""
 
-import math
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.errors import InvalidInputError
 from arcbandit.instance import GroupFloor, Instance
 from arcbandit.kernels.confidence import PULLS, make_statistics
-from arcbandit.kernels.program import Workspace, make_workspace
+from arcbandit.kernels.program import SHORTFALL, Workspace, make_workspace
 from arcbandit.planning import rows_of_arms
+from arcbandit.policies.checks import (
+    Dial,
+    availability,
+    bounds_of_rewards,
+    even_probabilities,
+    floor_amount,
+    index_of,
+    is_whole,
+    positive,
+    real,
+    whole,
+)
 from arcbandit.policies.state import (
     ALL_PLAYED,
     DIALS,
@@ -33,6 +42,7 @@ from arcbandit.policies.state import (
 
 SNAPSHOT_FORMAT = "arcbandit-policy"
 SNAPSHOT_VERSION = 1
+LARGEST_REWARD = 1e150  # beyond this, sums and products of rewards could overflow
 
 Name = str | int
 
@@ -44,33 +54,6 @@ class Decision(NamedTuple):
     probability: float
     context: Name
     round_number: int
-
-
-@dataclass(frozen=True)
-class Dial:
-    """A parameter of a rule, with the values it may take."""
-
-    name: str
-    default: float | str
-    meaning: str
-    low: float = -math.inf
-    high: float = math.inf
-    exclusive: bool = False
-    choices: tuple[str, ...] = ()
-
-    def number(self, value: Any) -> float:
-        """The value as the kernels see it, checked."""
-        if self.choices:
-            if value not in self.choices:
-                raise InvalidInputError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}.")
-            return float(self.choices.index(value))
-        number = _real(self.name, value)
-        outside = (number <= self.low or number >= self.high) if self.exclusive else not self.low <= number <= self.high
-        if outside:
-            between = "strictly between" if self.exclusive else "from"
-            joint = "and" if self.exclusive else "to"
-            raise InvalidInputError(f"{self.name} must be {between} {self.low:g} {joint} {self.high:g}, got {value!r}.")
-        return number
 
 
 class Policy:
@@ -114,12 +97,14 @@ class Policy:
         **dials: float | str,
     ) -> None:
         self.dial_values: dict[str, Any] = self._check_dials(dials)
-        self.noise_scale = None if noise_scale is None else _positive("noise_scale", noise_scale)
-        self.reward_bounds = _check_bounds(reward_bounds)
-        self.mean_bound = None if mean_bound is None else _positive("mean_bound", mean_bound)
-        self.horizon = None if horizon is None else _whole("horizon", horizon, 1)
-        self.seed = _whole("seed", seed, 0)
-        self.epoch = _whole("epoch", epoch, 0)
+        self.noise_scale = None if noise_scale is None else positive("noise_scale", noise_scale)
+        self.reward_bounds = bounds_of_rewards(reward_bounds)
+        self.mean_bound = None if mean_bound is None else positive("mean_bound", mean_bound)
+        self.horizon = None if horizon is None else whole("horizon", horizon, 1)
+        self.seed = whole("seed", seed, 0)
+        self.epoch = whole("epoch", epoch, 0)
+        if not isinstance(estimate_contexts, bool):
+            raise InvalidInputError(f"estimate_contexts must be True or False, got {estimate_contexts!r}.")
         self.estimate_contexts = estimate_contexts
         self.replan = self._check_replan(replan)
         self._bound = revenue_floors is not None
@@ -130,10 +115,14 @@ class Policy:
         floors = np.atleast_1d(np.asarray(revenue_floors))
         if context_probabilities is None:
             self.estimate_contexts = True
-            context_probabilities, contexts = _even_probabilities(contexts)
-        elif isinstance(contexts, int):
-            contexts = None
+            context_probabilities, contexts = even_probabilities(contexts)
         n_contexts = np.atleast_1d(np.asarray(context_probabilities)).shape[0]
+        if isinstance(contexts, int):
+            if contexts != n_contexts:
+                raise InvalidInputError(
+                    f"contexts must be as many as context_probabilities, {n_contexts}, got {contexts}."
+                )
+            contexts = None
         # A blank instance checks names, floors, probabilities and groups as for any instance.
         blank = Instance(
             np.zeros((floors.shape[0], n_contexts)),
@@ -149,7 +138,7 @@ class Policy:
     def _check_replan(cls, replan: Any) -> str | int:
         if replan in ("always", "doubling"):
             chosen: str | int = replan
-        elif _is_whole(replan) and replan >= 1:
+        elif is_whole(replan) and replan >= 1:
             chosen = int(replan)
         else:
             raise InvalidInputError(f"replan must be 'always', 'doubling' or a number of rounds, got {replan!r}.")
@@ -184,7 +173,8 @@ class Policy:
         """
         mean_bound = self.mean_bound
         if mean_bound is None and self.reward_bounds is None and self.needs_mean_bound:
-            mean_bound = max(float(instance.mean_rewards.max()), np.finfo(np.float64).tiny)
+            largest = float(instance.mean_rewards.max())
+            mean_bound = largest if largest > 0.0 else None
         return type(self)(
             instance.revenue_floors,
             None if self.estimate_contexts else instance.context_probabilities,
@@ -244,7 +234,7 @@ class Policy:
         self._rewards = 0
         self._next_plan = 1
         self._problem = self._make_problem(
-            blank.context_probabilities.copy(), _check_available(available, (n_arms, n_contexts))
+            blank.context_probabilities.copy(), availability(available, (n_arms, n_contexts))
         )
         self._statistics = make_statistics(n_arms, n_contexts)
         self._allocation = np.ascontiguousarray(self._problem.available / self._problem.available.sum(axis=0))
@@ -408,7 +398,7 @@ class Policy:
     def add_arm(self, name: str | None = None, floor: float = 0.0, *, available: ArrayLike | None = None) -> Name:
         """Add an arm, which is explored in each context where it is available (everywhere by default)."""
         self._check_bound()
-        amount = _floor("floor", floor)
+        amount = floor_amount("floor", floor)
         label = self._new_name("arm", name, self._arm_names, self._named_arms)
         n_contexts = len(self._context_names)
         row = np.ones(n_contexts, dtype=np.bool_) if available is None else np.asarray(available)
@@ -445,7 +435,7 @@ class Policy:
             probability = 1.0 / (n_contexts + 1)
         elif probability is None:
             raise InvalidInputError("probability of the new context must be given where probabilities are known.")
-        share = _real("probability", probability)
+        share = real("probability", probability)
         if not 0.0 <= share < 1.0:
             raise InvalidInputError(f"probability must be from 0 to below 1, got {probability!r}.")
         label = self._new_name("context", name, self._context_names, self._named_contexts)
@@ -459,7 +449,7 @@ class Policy:
     def set_floor(self, arm_or_group: Name, floor: float) -> None:
         """Change the floor of an arm or, by its name, of a group."""
         self._check_bound()
-        amount = _floor("floor", floor)
+        amount = floor_amount("floor", floor)
         for place, group in enumerate(self._groups):
             if group.name == arm_or_group:
                 self._groups[place] = GroupFloor(group.name, group.arms, amount)
@@ -594,7 +584,29 @@ class Policy:
         policy._memory.slot_context[:] = memory["slot_context"]
         policy._memory.matrices[WEIGHTS] = memory["weights"]
         policy._memory.by_arm[:] = memory["by_arm"]
+        policy._check_restored()
         return policy
+
+    def _check_restored(self) -> None:
+        """Refuse what no policy can have written: the kernels index with it and check nothing."""
+        n_arms, n_contexts = self._allocation.shape
+        n_rows = self._problem.floors.shape[0]
+        memory, by_pair = self._memory, self._statistics.by_pair
+        numbers_given = (by_pair, self._statistics.context_counts, self._allocation, memory.matrices, memory.by_arm)
+        sound = (
+            all(np.isfinite(part).all() for part in numbers_given)
+            and (by_pair[PULLS] >= 0).all()
+            and (self._allocation >= 0).all()
+            and np.allclose(self._allocation.sum(axis=0), 1.0)
+            and ((memory.key >= -1) & (memory.key < n_arms)).all()
+            and ((memory.slot_context >= SHORTFALL) & (memory.slot_context < n_contexts)).all()
+            and (memory.slot_arm >= 0).all()
+            and (memory.slot_arm < np.where(memory.slot_context >= 0, n_arms, n_rows)).all()
+            and self._retired <= set(range(n_arms))
+            and min(self._decisions, self._rewards, self._next_plan) >= 0
+        )
+        if not sound:
+            raise InvalidInputError("snapshot must hold numbers that a policy can have written, but some cannot be.")
 
     # Checks
 
@@ -605,13 +617,15 @@ class Policy:
             )
 
     def _context(self, context: Name) -> int:
-        return _index("context", context, self._context_index, self._named_contexts)
+        return index_of("context", context, self._context_index, self._named_contexts)
 
     def _arm(self, arm: Name) -> int:
-        return _index("arm", arm, self._arm_index, self._named_arms)
+        return index_of("arm", arm, self._arm_index, self._named_arms)
 
     def _check_reward(self, reward: Any) -> float:
-        value = _real("reward", reward)
+        value = real("reward", reward)
+        if abs(value) > LARGEST_REWARD:
+            raise InvalidInputError(f"reward must be within {LARGEST_REWARD:g} of zero, got {reward!r}.")
         if self.reward_bounds is not None and not self.reward_bounds[0] <= value <= self.reward_bounds[1]:
             low, high = self.reward_bounds
             raise InvalidInputError(f"reward must be within reward_bounds, {low:g} to {high:g}, got {reward!r}.")
@@ -635,78 +649,3 @@ class Policy:
             return f"{type(self).__name__}({dials})"
         shape = f"{len(self._arm_names)} arms x {len(self._context_names)} contexts, round {self.round_number}"
         return f"<{type(self).__name__}({dials}): {shape}>"
-
-
-def _index(kind: str, value: Any, known: Mapping[str, int], named: bool) -> int:
-    if isinstance(value, str):
-        if named and value in known:
-            return known[value]
-    elif _is_whole(value) and 0 <= value < len(known):
-        return int(value)
-    names = f", nor among the names {', '.join(list(known)[:10])}{' ...' if len(known) > 10 else ''}" if named else ""
-    raise UnknownNameError(f"There is no {kind} {value!r}: it is not an index from 0 to {len(known) - 1}{names}.")
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def _real(name: str, value: Any) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise InvalidInputError(f"{name} must be a number, got {value!r}.")
-    number = float(value)
-    if not math.isfinite(number):
-        raise InvalidInputError(f"{name} must be finite, got {value!r}.")
-    return number
-
-
-def _positive(name: str, value: Any) -> float:
-    number = _real(name, value)
-    if number <= 0.0:
-        raise InvalidInputError(f"{name} must be positive, got {value!r}.")
-    return number
-
-
-def _floor(name: str, value: Any) -> float:
-    number = _real(name, value)
-    if number < 0.0:
-        raise InvalidInputError(f"{name} must be non-negative, got {value!r}.")
-    return number
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if not _is_whole(value) or not least <= value < 2**63:
-        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-    return int(value)
-
-
-def _check_bounds(bounds: Any) -> tuple[float, float] | None:
-    if bounds is None:
-        return None
-    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise InvalidInputError(f"reward_bounds must be a pair (low, high), got {bounds!r}.")
-    low, high = _real("reward_bounds[0]", bounds[0]), _real("reward_bounds[1]", bounds[1])
-    if not low < high:
-        raise InvalidInputError(f"reward_bounds must be increasing, got {bounds!r}.")
-    return low, high
-
-
-def _even_probabilities(contexts: Sequence[str] | int | None) -> tuple[NDArray[np.float64], Sequence[str] | None]:
-    if contexts is None:
-        raise InvalidInputError("contexts must be given (names, or how many) where context_probabilities are not.")
-    count = _whole("contexts", contexts, 1) if not isinstance(contexts, Sequence) else len(contexts)
-    if count == 0:
-        raise InvalidInputError("contexts must hold at least one context, got none.")
-    return np.full(count, 1.0 / count), contexts if isinstance(contexts, Sequence) else None
-
-
-def _check_available(available: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    if available is None:
-        return np.ones(shape, dtype=np.bool_)
-    array = np.array(available, order="C")
-    if array.dtype != np.bool_ or array.shape != shape:
-        raise InvalidInputError(f"available must be booleans of shape {shape}, got {array.dtype} of {array.shape}.")
-    empty = np.flatnonzero(~array.any(axis=0))
-    if empty.size:
-        raise InvalidInputError(f"available must leave each context an arm, but context {empty[0]} has none.")
-    return array

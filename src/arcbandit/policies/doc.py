@@ -1,6 +1,7 @@
 """DOC: meet each floor by the upper confidence bound of its arm, without contexts."""
 
-from arcbandit.policies.base import Dial, Policy
+from arcbandit.policies.base import Policy
+from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import Rule
 
 

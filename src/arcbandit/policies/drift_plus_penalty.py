@@ -1,6 +1,7 @@
 """Drift plus penalty: play the arm of the largest upper bound, weighted by what its floor is owed."""
 
-from arcbandit.policies.base import Dial, Policy
+from arcbandit.policies.base import Policy
+from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import Rule
 
 

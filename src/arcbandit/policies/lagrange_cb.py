@@ -1,6 +1,7 @@
 """LagrangeCBwLC: a game between SquareCB, which plays, and Hedge, which prices the floors."""
 
-from arcbandit.policies.base import Dial, Policy
+from arcbandit.policies.base import Policy
+from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import Rule
 
 

@@ -14,7 +14,8 @@ from arcbandit.kernels.confidence import (
 )
 from arcbandit.kernels.planning import find_plan
 from arcbandit.kernels.program import SOMEBODY, Basis, PlanStatus, Program
-from arcbandit.policies.base import Dial, Policy
+from arcbandit.policies.base import Policy
+from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import (
     ALL_PLAYED,
     DIALS,

@@ -1,6 +1,7 @@
 """LOE2D: queues of unmet floors, and exploration by inverse gaps."""
 
-from arcbandit.policies.base import Dial, Policy
+from arcbandit.policies.base import Policy
+from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import Rule
 
 

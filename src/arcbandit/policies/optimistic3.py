@@ -1,6 +1,7 @@
 """Optimistic^3: optimism in the estimates, the plan and the dual."""
 
-from arcbandit.policies.base import Dial, Policy
+from arcbandit.policies.base import Policy
+from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import Rule
 
 

@@ -3,7 +3,8 @@
 from arcbandit.kernels.compile import rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN
 from arcbandit.kernels.counter import POLICY, standard_normal
-from arcbandit.policies.base import Dial, Policy
+from arcbandit.policies.base import Policy
+from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import DIALS, OBJECTIVE, REVENUE, Rule
 
 # Places of the dials.
@@ -48,5 +49,5 @@ class ThompsonLP(Policy):
     rule = Rule.THOMPSON_LP
     dials = (
         Dial("share", 0.0, "share of the draw's deviation in the floors", low=0.0, high=1.0),
-        Dial("redraws", 10, "draws after an infeasible one", low=0.0, high=1000.0),
+        Dial("redraws", 10, "draws after an infeasible one", low=0.0, high=1000.0, whole=True),
     )

@@ -10,6 +10,7 @@ from arcbandit.oracle import Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import policy as policy_by_name
+from arcbandit.policies.state import Rule
 from arcbandit.simulation import loop
 from arcbandit.simulation.run import Progress, simulate
 
@@ -67,6 +68,8 @@ def audit(
     if found.regime == Regime.INFEASIBLE or found.suboptimality_gap is None:
         raise InvalidInputError("The audit needs an instance whose floors can be met and that has other active sets.")
     configured = policy_by_name(policy) if isinstance(policy, str) else policy.unbound()
+    if configured.rule > Rule.THOMPSON_LP:
+        raise InvalidInputError(f"The audit is of policies that plan, but {configured.name!r} does not.")
     trace = simulate(
         instance,
         {configured.label: configured},
@@ -116,7 +119,7 @@ def audit(
 
 
 class ZeroEntries(NamedTuple):
-    """Random instances with more than two arms and one context, and how many have a plan without idle pair."""
+    """Random instances with more than two arms and more than one context, and how many plans have no idle pair."""
 
     instances: int
     without_idle_pair: int

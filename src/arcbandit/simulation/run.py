@@ -73,11 +73,17 @@ def simulate(
     >>> trace.regret["olp"].shape == (2, len(trace.rounds))
     True
     """
+    if not isinstance(instance, Instance):
+        raise InvalidInputError(f"instance must be an Instance, such as paper_instance('nu'), got {instance!r}.")
     horizon = _at_least_one("horizon", horizon)
     epochs = _at_least_one("epochs", epochs)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
         raise InvalidInputError(f"seed must be a whole number from 0 to below 2**63, got {seed!r}.")
     length = 0 if window is None else _at_least_one("window", window)
+    if length > horizon:
+        raise InvalidInputError(f"window must not be longer than the horizon {horizon}, got {length}.")
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, (int, np.integer)) or jobs == 0):
+        raise InvalidInputError(f"jobs must be a whole number other than 0, or None for all cores, got {jobs!r}.")
     labelled = _labelled(policies)
     source = RewardSource(rewards, instance)
     places = _checkpoints(checkpoints, horizon)
@@ -223,6 +229,10 @@ def _labelled(policies: "Sequence[str | Policy] | Mapping[str, str | Policy]") -
             configured = choice.unbound()
         else:
             raise InvalidInputError(f"policies must be names or policies, got {choice!r}.")
+        if configured.replan != "always":
+            raise InvalidInputError(
+                f"policies must plan in every round of a simulation, but replan is {configured.replan!r}."
+            )
         name = configured.label if label is None else label
         if name in labelled:
             raise InvalidInputError(f"policies must have labels of their own, but two are {name!r}; give a mapping.")
@@ -237,7 +247,10 @@ def _checkpoints(chosen: "int | Iterable[int] | None", horizon: int) -> NDArray[
         count = DEFAULT_CHECKPOINTS if chosen is None else _at_least_one("checkpoints", chosen)
         spaced = np.rint(np.geomspace(1, horizon, min(count, horizon))).astype(np.int64)
         return np.unique(np.append(spaced, horizon))
-    rounds = np.unique(np.array(list(chosen), dtype=np.int64))
+    given = list(chosen)
+    if not all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in given):
+        raise InvalidInputError(f"checkpoints must be whole numbers, got {given!r}.")
+    rounds = np.unique(np.array(given, dtype=np.int64))
     if rounds.size == 0 or rounds[0] < 1 or rounds[-1] > horizon:
         raise InvalidInputError(f"checkpoints must be rounds from 1 to the horizon {horizon}, got {rounds.tolist()}.")
     return np.unique(np.append(rounds, horizon))

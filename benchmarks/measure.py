@@ -5,14 +5,14 @@ import platform
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 # Relative; HiGHS stops at 1e-7 by default, so a smaller difference may be its own.
 ERROR_LIMIT = 1e-6
-LIBRARIES = ("numpy", "numba", "highspy", "scipy")
+LIBRARIES = ("numpy", "numba", "highspy", "scipy", "mabwiser", "river", "vowpalwabbit", "quantecon")
 
 
 class Spread(NamedTuple):
@@ -33,18 +33,26 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a workload must show: a ratio of at least so much, or a median below so many seconds."""
+    """What a workload must show, all of it at once.
+
+    `ratio` is how many times longer the alternative takes, at least: 1/10 says that ours may take ten times as long.
+    """
 
     ratio: float | None = None
-    seconds: float | None = None
+    seconds: float | None = None  # the median is below
+    rate: float | None = None  # operations a second, at least
+    limits: dict[str, float] = field(default_factory=dict)  # details that are at most so much
 
     def __str__(self) -> str:
         parts = []
         if self.ratio is not None:
-            parts.append(f">= {self.ratio:,.0f}x")
+            parts.append(f">= {times_as_text(self.ratio)}")
         if self.seconds is not None:
             parts.append(f"< {self.seconds:g} s")
-        return ", ".join(parts)
+        if self.rate is not None:
+            parts.append(f">= {self.rate:,.0f} a second")
+        parts.extend(f"{name.replace('_', ' ')} <= {limit:g}" for name, limit in self.limits.items())
+        return "\n".join(parts)
 
 
 @dataclass(frozen=True)
@@ -75,14 +83,19 @@ class Outcome:
         """Whether it was fast enough, and right."""
         if self.error is not None and not self.error <= ERROR_LIMIT:
             return False
-        if requirement.seconds is not None and not Spread.of(self.ours).median < requirement.seconds:
+        median = Spread.of(self.ours).median
+        if requirement.seconds is not None and not median < requirement.seconds:
+            return False
+        if requirement.rate is not None and not median * requirement.rate <= 1.0:
+            return False
+        if not all(self.details[name] <= limit for name, limit in requirement.limits.items()):
             return False
         return requirement.ratio is None or (self.ratio is not None and self.ratio.median >= requirement.ratio)
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A named measurement; `run` is told how many turns to take."""
+    """A named measurement; `run` is told how many turns to take. It is left out where a library it needs is missing."""
 
     name: str
     summary: str
@@ -90,6 +103,15 @@ class Workload:
     turns: int
     quick_turns: int
     requirement: Requirement | None = None
+    needs: str | None = None  # a library beyond those that every workload has
+    long: bool = False  # run only if long ones are asked for
+
+
+def times_as_text(ratio: float) -> str:
+    """A ratio to about three digits; below 1 the other way round."""
+    if ratio < 1.0:
+        return f"1/{1.0 / ratio:.{4 if ratio > 0.95 else 3}g}x"  # "1/1x" would not say which side of 1 it is
+    return f"{ratio:.3g}x" if ratio < 100.0 else f"{ratio:,.0f}x"
 
 
 def take_turns(contenders: Sequence[Callable[[int], float]], turns: int) -> list[list[float]]:
@@ -122,8 +144,17 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "system": platform.system(),
         "python": platform.python_version(),
-        **{library: version(library) for library in LIBRARIES},
+        "load": round(os.getloadavg()[0], 1),  # runnable processes in the last minute, ours among them
+        **{library: found for library in LIBRARIES if (found := version_of(library))},
     }
+
+
+def version_of(library: str) -> str | None:
+    """The installed version, None if there is none."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
 
 
 def record(workload: Workload, outcome: Outcome) -> dict[str, Any]:
@@ -134,6 +165,7 @@ def record(workload: Workload, outcome: Outcome) -> dict[str, Any]:
         "name": workload.name,
         "summary": workload.summary,
         "requirement": None if requirement is None else asdict(requirement),
+        "required": "" if requirement is None else str(requirement).replace("\n", ", "),
         "met": None if requirement is None else outcome.meets(requirement),
         "ratio": None if ratio is None else ratio._asdict(),
         "objective_error": outcome.objective_error,

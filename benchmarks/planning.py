@@ -135,25 +135,25 @@ class ColdProblem(NamedTuple):
     objective_scale: float
 
 
-def cold_problem(n_arms: int, n_contexts: int, seed: int) -> ColdProblem:
+def cold_problem(n_arms: int, n_contexts: int, seed: int, floor_factor: float = FLOOR_FACTOR) -> ColdProblem:
     """Uniform means, uneven contexts, and floors that most arms meet only by being played where they are not best."""
     rng = np.random.default_rng([n_arms, n_contexts, seed])
     probabilities = rng.dirichlet(np.full(n_contexts, 5.0))
     weighted = probabilities * rng.uniform(size=(n_arms, n_contexts))
-    floors = FLOOR_FACTOR * weighted.sum(axis=1) / n_arms
+    floors = floor_factor * weighted.sum(axis=1) / n_arms
     program = make_program(weighted, weighted, floors, np.zeros((0, n_arms), dtype=np.bool_))
-    return ColdProblem(program, highs_model(weighted, floors), float(weighted.max()))
+    return ColdProblem(program, highs_model(weighted, weighted, floors), float(weighted.max()))
 
 
-def highs_model(weighted: Floats, floors: Floats) -> highspy.HighsLp:
-    """LP(mu, mu) with rows and objective scaled to 1, because the tolerances of HiGHS are absolute."""
-    n_arms, n_contexts = weighted.shape
-    largest = weighted.max(axis=1)
+def highs_model(objective: Floats, revenue: Floats, floors: Floats) -> highspy.HighsLp:
+    """LP(objective, revenue), both weighted; rows and objective scaled to 1: HiGHS has absolute tolerances."""
+    n_arms, n_contexts = revenue.shape
+    largest = np.abs(revenue).max(axis=1)
     pairs = np.arange(n_arms * n_contexts)
     model = highspy.HighsLp()
     model.num_col_ = pairs.size
     model.num_row_ = n_arms + n_contexts
-    model.col_cost_ = -weighted.ravel() / weighted.max()
+    model.col_cost_ = -objective.ravel() / objective.max()
     model.col_lower_ = np.zeros(pairs.size)
     model.col_upper_ = np.full(pairs.size, highspy.kHighsInf)
     model.row_lower_ = np.concatenate([floors / largest, np.ones(n_contexts)])
@@ -161,7 +161,7 @@ def highs_model(weighted: Floats, floors: Floats) -> highspy.HighsLp:
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_ = np.arange(0, 2 * pairs.size + 1, 2)
     model.a_matrix_.index_ = np.column_stack([pairs // n_contexts, n_arms + pairs % n_contexts]).ravel()
-    scaled = (weighted / largest[:, None]).ravel()
+    scaled = (revenue / largest[:, None]).ravel()
     model.a_matrix_.value_ = np.column_stack([scaled, np.ones(pairs.size)]).ravel()
     return model
 

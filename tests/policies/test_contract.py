@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -210,3 +212,11 @@ def test_every_policy_is_public_by_class_and_name():
         assert arcbandit.policy(name).name == name
         assert kind.__doc__ is not None
         assert ">>>" in kind.__doc__
+
+
+@pytest.mark.parametrize("name", EVERY_POLICY)
+def test_every_policy_cites_its_paper_by_key(name):
+    """The key in the docstring is one of docs/references.bib."""
+    known = re.findall(r"^@\w+\{(\w+),", (Path(__file__).parents[2] / "docs" / "references.bib").read_text(), re.M)
+    cited = re.findall(r"\[(\w+)\]", POLICIES[name].__doc__ or "")
+    assert set(cited) & set(known)

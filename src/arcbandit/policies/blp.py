@@ -6,8 +6,8 @@ from arcbandit.policies.linear_program import LinearProgramRule
 class BLP(LinearProgramRule):
     """Balanced linear programming: upper bounds in the objective, plain means in the floors. The default.
 
-    The contextual form of SGOC (Baudry et al., AISTATS 2024). Measured to have a far smaller sum of regret and
-    violation than OLP and OPLP on most instances, not on all; there is no proof yet.
+    The contextual form of SGOC [baudry2024]. Measured to have a far smaller sum of regret and violation than OLP and
+    OPLP on most instances, not on all; there is no proof yet.
 
     >>> policy = BLP([0.1, 0.1], [0.5, 0.5], arms=["left", "right"], contexts=["day", "night"], seed=1)
     >>> for round_number in range(200):
@@ -15,8 +15,8 @@ class BLP(LinearProgramRule):
     ...     decision = policy.decide(context)
     ...     best = {"day": "left", "night": "right"}[context]
     ...     policy.update(context, decision.arm, 1.0 if decision.arm == best else 0.5)
-    >>> int(policy.pulls().sum())
-    200
+    >>> policy.allocation().round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
 
     name = "blp"

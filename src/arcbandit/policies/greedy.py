@@ -4,7 +4,7 @@ from arcbandit.policies.linear_program import LinearProgramRule
 
 
 class Greedy(LinearProgramRule):
-    """Plan with plain means, as if they were true (discussed by Ben Yahmed et al., MAB-ARC).
+    """Plan with plain means, as if they were true (discussed by Ben Yahmed et al., MAB-ARC [benyahmed2025]).
 
     The floors do not make it explore enough: it may stay with a wrong plan for ever.
 
@@ -14,8 +14,8 @@ class Greedy(LinearProgramRule):
     ...     decision = policy.decide(context)
     ...     best = {"day": "left", "night": "right"}[context]
     ...     policy.update(context, decision.arm, 1.0 if decision.arm == best else 0.5)
-    >>> int(policy.pulls().sum())
-    200
+    >>> policy.allocation().round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
 
     name = "greedy"

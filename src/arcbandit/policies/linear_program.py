@@ -143,17 +143,17 @@ def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memor
 class LinearProgramRule(Policy):
     """Plan each round with objective mean + optimism * radius and constraints mean + caution * radius.
 
-    OLP is (1, 1), OPLP (1, -1), Greedy (0, 0) and BLP (1, 0). A caution between -1 and 1 moves along the frontier
-    between violation of the floors (caution 1) and regret (caution -1). Where the plan is infeasible LP(UCB, UCB)
-    takes its place, and where that is infeasible too, the plan that falls short of the floors least.
+    OLP is (1, 1) and OPLP (1, -1) [benyahmed2025], Greedy (0, 0) and BLP (1, 0). A caution between -1 and 1 moves along
+    the frontier between violation of the floors (caution 1) and regret (caution -1). Where the plan is infeasible
+    LP(UCB, UCB) takes its place, and where that is infeasible too, the plan that falls short of the floors least.
 
     >>> policy = LinearProgramRule([0.1, 0.1], [0.5, 0.5], optimism=1, caution=-0.5, seed=1)
     >>> for round_number in range(200):
     ...     context = round_number % 2
     ...     decision = policy.decide(context)
     ...     policy.update(context, decision.arm, 1.0 if decision.arm == context else 0.5)
-    >>> int(policy.pulls().sum())
-    200
+    >>> policy.allocation().round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
 
     name = "linear-program"

@@ -4,7 +4,7 @@ from arcbandit.policies.linear_program import LinearProgramRule
 
 
 class OLP(LinearProgramRule):
-    """Optimistic linear programming: LP(UCB, UCB) each round (Ben Yahmed et al., MAB-ARC).
+    """Optimistic linear programming: LP(UCB, UCB) each round (Ben Yahmed et al., MAB-ARC [benyahmed2025]).
 
     Regret grows like log(T)^2, violation of the floors like sqrt(T).
 
@@ -14,8 +14,8 @@ class OLP(LinearProgramRule):
     ...     decision = policy.decide(context)
     ...     best = {"day": "left", "night": "right"}[context]
     ...     policy.update(context, decision.arm, 1.0 if decision.arm == best else 0.5)
-    >>> int(policy.pulls().sum())
-    200
+    >>> policy.allocation().round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
 
     name = "olp"

@@ -4,7 +4,7 @@ from arcbandit.policies.linear_program import LinearProgramRule
 
 
 class OPLP(LinearProgramRule):
-    """Optimistic-pessimistic linear programming: LP(UCB, LCB) each round (Ben Yahmed et al., MAB-ARC).
+    """Optimistic-pessimistic linear programming: LP(UCB, LCB) each round (Ben Yahmed et al., MAB-ARC [benyahmed2025]).
 
     Where that is infeasible, as it is at first, LP(UCB, UCB) takes its place. Violation of the floors grows like
     log(T)^2, regret like sqrt(T).
@@ -15,8 +15,8 @@ class OPLP(LinearProgramRule):
     ...     decision = policy.decide(context)
     ...     best = {"day": "left", "night": "right"}[context]
     ...     policy.update(context, decision.arm, 1.0 if decision.arm == best else 0.5)
-    >>> int(policy.pulls().sum())
-    200
+    >>> policy.allocation().round(2).tolist()
+    [[1.0, 0.65], [0.0, 0.35]]
     """
 
     name = "oplp"

@@ -30,7 +30,7 @@ def write_draws(problem, statistics, noise_scale, share, high, round_number, att
 
 
 class ThompsonLP(Policy):
-    """Plan with a mean drawn for each pair (after LinConTS, AISTATS 2020, and COLTS, NeurIPS 2025).
+    """Plan with a mean drawn for each pair (after LinConTS [saxena2020] and COLTS [gangrade2025]).
 
     theta ~ N(mean, sigma^2 / n) is drawn once a pair; `share` of its deviation goes into the floors as well as into the
     objective: 1 plans with the draw throughout, 0 meets the floors with plain means. An infeasible draw is drawn anew

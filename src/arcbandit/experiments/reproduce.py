@@ -32,7 +32,7 @@ from arcbandit.report.files import write_whole
 from arcbandit.report.paper_figures import PaperFigure, PaperTable, figure_files
 from arcbandit.report.plots import check_matplotlib
 from arcbandit.report.reproduction_page import ClaimEntry, ExperimentEntry, drawn_panels, reproduction_page
-from arcbandit.simulation.run import _versions, simulate
+from arcbandit.simulation.run import simulate, versions_in_use
 
 PAGE_NAME = "index.html"
 FIGURE_SUFFIXES = (".png", ".pdf")
@@ -276,5 +276,5 @@ def _settings(reproduction: Reproduction) -> dict[str, str]:
         "horizon and epochs": "each experiment's own" if reproduction.own_settings else "given on the command line",
         "rounds played": f"{sum(r.experiment.rounds(r.recorded.settings) for r in reproduction.results):,}",
         "time": f"{reproduction.seconds:.0f} s, compiling and drawing aside",
-        "versions": ", ".join(f"{name} {version}" for name, version in _versions().items()),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions_in_use().items()),
     }

@@ -136,13 +136,14 @@ def _counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def _table(kind: str, header: Sequence[str], rows: Iterable[str]) -> str:
+def table_of(kind: str, header: Sequence[str], rows: Iterable[str]) -> str:
+    """A table of the given class, its rows already written."""
     cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
     body = "\n".join(rows)
     return f'<div class="table {kind}"><table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
 
 
-def _row(name: str, cells: Iterable[str], header: Sequence[str], *, best: bool = False) -> str:
+def table_row(name: str, cells: Iterable[str], header: Sequence[str], *, best: bool = False) -> str:
     """A row; each cell knows its heading, which a phone shows beside it."""
     tag = '<span class="tag">lowest R + V</span>' if best else ""
     opening = '<tr class="best">' if best else "<tr>"
@@ -156,8 +157,8 @@ def _row(name: str, cells: Iterable[str], header: Sequence[str], *, best: bool =
 def _results(trace: Trace) -> str:
     best = best_policy(trace)
     header = ["policy", *(column.heading for column in COLUMNS)]
-    rows = (_row(policy, cells, header, best=policy == best) for policy, *cells in result_rows(trace))
-    return _table("results", header, rows)
+    rows = (table_row(policy, cells, header, best=policy == best) for policy, *cells in result_rows(trace))
+    return table_of("results", header, rows)
 
 
 def _reading(trace: Trace) -> str:
@@ -184,8 +185,8 @@ def _windows(trace: Trace) -> str:
     if not rows:
         return ""
     header = ["policy", "floor of", "expected", "realised"]
-    lines = (_row(row.policy, [row.floor, written(row.expected), written(row.realised)], header) for row in rows)
-    table = _table("windows", header, lines)
+    lines = (table_row(row.policy, [row.floor, written(row.expected), written(row.realised)], header) for row in rows)
+    table = table_of("windows", header, lines)
     length = trace.settings["window"]
     return (
         f"<section><h2>Worst window of {length:,} rounds</h2>{table}"
@@ -239,13 +240,14 @@ def _instance(instance: Instance) -> str:
     header = ["mean reward of arm", *(f"in {context}" for context in instance.contexts), "floor"]
     numbers = np.column_stack([instance.mean_rewards, instance.revenue_floors]).tolist()
     rows = [
-        _row(arm, [f"{number:.4g}" for number in row], header) for arm, row in zip(instance.arms, numbers, strict=True)
+        table_row(arm, [f"{number:.4g}" for number in row], header)
+        for arm, row in zip(instance.arms, numbers, strict=True)
     ]
     shares = [f"{100 * probability:.4g}%" for probability in instance.context_probabilities.tolist()]
-    rows.append(_row("share of rounds", [*shares, ""], header))
+    rows.append(table_row("share of rounds", [*shares, ""], header))
     groups = "".join(
         f"<p>{escape(group.name)}: {escape(', '.join(map(str, group.arms)))} together at least {group.floor:.4g}.</p>"
         for group in instance.group_floors
     )
     units = "Rewards are per play; floors are revenue per round."
-    return f'<p class="quiet">{shape}. {units}</p>{_table("instance", header, rows)}{groups}'
+    return f'<p class="quiet">{shape}. {units}</p>{table_of("instance", header, rows)}{groups}'

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from arcbandit.report.page import STYLE, _row, _table
+from arcbandit.report.page import STYLE, table_of, table_row
 from arcbandit.report.paper_figures import PaperFigure, PaperTable, chart_alt_text, chart_file
 
 TITLE = "Reproduction of Multi-Armed Bandits with Minimum Aggregated Revenue Constraints"
@@ -145,7 +145,7 @@ def _verdicts(entries: Sequence[ExperimentEntry]) -> str:
                 f'<tr><th scope="row"><a href="#{escape(anchor)}">{escape(entry.name)}/{escape(claim.name)}</a></th>'
                 f'<td>{_tag(claim.outcome)}</td><td class="number">{escape(claim.number)}</td></tr>'
             )
-    return _table("verdicts", ("claim", "verdict", "number behind it"), rows)
+    return table_of("verdicts", ("claim", "verdict", "number behind it"), rows)
 
 
 def _experiment(entry: ExperimentEntry) -> str:
@@ -183,8 +183,8 @@ def _panel(panel: DrawnPanel) -> str:
 
 
 def _numbers(table: PaperTable) -> str:
-    rows = (_row(name, cells, table.header) for name, *cells in table.rows)
-    return f"<h3>{escape(table.title)}</h3>{_table('results', table.header, rows)}"
+    rows = (table_row(name, cells, table.header) for name, *cells in table.rows)
+    return f"<h3>{escape(table.title)}</h3>{table_of('results', table.header, rows)}"
 
 
 def _definitions(entries: Mapping[str, str]) -> str:

@@ -129,7 +129,7 @@ def simulate(
             "seed": int(seed),
             "rewards": source.name,
             "window": length or None,
-            "versions": _versions(),
+            "versions": versions_in_use(),
         },
     )
 
@@ -262,5 +262,6 @@ def _at_least_one(name: str, value: Any) -> int:
     return int(value)
 
 
-def _versions() -> dict[str, str]:
+def versions_in_use() -> dict[str, str]:
+    """Versions of what decides the numbers: Python, this library, NumPy and Numba."""
     return {"python": platform.python_version(), **{name: version(name) for name in ("arcbandit", "numpy", "numba")}}

@@ -1,4 +1,4 @@
-"""No free exploration: with more than two arms and one context, the optimal plan leaves pairs idle."""
+"""No free exploration: with more than two arms and more than one context, the optimal plan leaves pairs idle."""
 
 from typing import Any
 
@@ -6,26 +6,19 @@ import numpy as np
 
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings
 from arcbandit.experiments.paper_instances import nu
-from arcbandit.instance import Instance
 from arcbandit.planning import plan
 from arcbandit.report.paper_figures import Chart, Line, Matrix, PaperFigure
+from arcbandit.simulation.audit import random_feasible_instances
 from arcbandit.simulation.run import Progress
 
 INSTANCES = 300
-SLACK = 0.9  # the floors' share of what some random allocation earns, so that every instance is feasible
 
 
 def _compute(settings: Settings, progress: Progress) -> dict[str, Any]:
-    random = np.random.default_rng(settings.seed)
     rows = []
-    for _ in range(INSTANCES):
-        n_arms, n_contexts = int(random.integers(3, 9)), int(random.integers(2, 9))
-        means = random.random((n_arms, n_contexts))
-        probabilities = random.dirichlet(np.ones(n_contexts))
-        shares = random.dirichlet(np.ones(n_arms), n_contexts).T
-        floors = SLACK * (probabilities * means * shares).sum(axis=1)
-        best = plan(Instance(means, floors, probabilities / probabilities.sum()))
-        rows.append((n_arms * n_contexts, n_contexts, int(best.idle_pairs.sum()), int(best.active_floors.sum())))
+    for instance in random_feasible_instances(INSTANCES, settings.seed):
+        best = plan(instance)
+        rows.append((instance.n_pairs, instance.n_contexts, int(best.idle_pairs.sum()), int(best.active_floors.sum())))
     return {"instances": np.array(rows), "allocation": plan(nu()).allocation}
 
 

@@ -490,6 +490,7 @@ class Policy:
     def snapshot(self) -> dict[str, Any]:
         """Everything that decides what comes next, as plain data for JSON; `restore` is its inverse."""
         self._check_bound()
+        weights = self._memory.matrices[WEIGHTS]
         return {
             "format": SNAPSHOT_FORMAT,
             "version": SNAPSHOT_VERSION,
@@ -525,7 +526,7 @@ class Policy:
                 "key": self._memory.key.tolist(),
                 "slot_arm": self._memory.slot_arm.tolist(),
                 "slot_context": self._memory.slot_context.tolist(),
-                "weights": self._memory.matrices[WEIGHTS].tolist(),
+                "weights": (weights if self.rule == Rule.OPTIMISTIC3 else np.zeros_like(weights)).tolist(),
                 "by_arm": self._memory.by_arm.tolist(),
             },
         }

@@ -11,8 +11,10 @@ from arcbandit.kernels.program import SURPLUS
 NOISE_SCALE, REWARD_LOW, REWARD_HIGH, MEAN_BOUND, ESTIMATE_CONTEXTS, HORIZON, DIALS = range(7)
 N_SETTINGS = 14
 
-# Rows of Memory.matrices, shape (K, C) each.
-OBJECTIVE, REVENUE, WEIGHTS = range(3)
+# Rows of Memory.matrices, shape (K, C) each. No rule has both revenues, which are worked out anew in each round, and
+# weights, which it keeps.
+OBJECTIVE, REVENUE = range(2)
+WEIGHTS = REVENUE
 # Rows of Memory.by_arm; what they hold is up to the rule.
 QUEUE, PREVIOUS, SCRATCH, OTHER_SCRATCH = range(4)
 # How an allocation came about: PLANNED as the rule wants it, or any of the others together.
@@ -61,7 +63,7 @@ class Memory(NamedTuple):
     key: np.ndarray  # int64, shape (2, C)
     slot_arm: np.ndarray  # int64, shape (2, M)
     slot_context: np.ndarray  # int64, shape (2, M)
-    matrices: np.ndarray  # float64, shape (3, K, C)
+    matrices: np.ndarray  # float64, shape (2, K, C)
     by_arm: np.ndarray  # float64, shape (4, K + 1); the last place is free for the rule
     scalars: np.ndarray  # float64, shape (3,); worked out anew in each round
 
@@ -72,7 +74,7 @@ def make_memory(n_arms: int, n_contexts: int, n_rows: int) -> Memory:
         key=np.full((2, n_contexts), -1, dtype=np.int64),
         slot_arm=np.tile(np.arange(n_rows, dtype=np.int64), (2, 1)),
         slot_context=np.full((2, n_rows), SURPLUS, dtype=np.int64),
-        matrices=np.zeros((3, n_arms, n_contexts)),
+        matrices=np.zeros((2, n_arms, n_contexts)),
         by_arm=np.zeros((4, n_arms + 1)),
         scalars=np.zeros(3),
     )

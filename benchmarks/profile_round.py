@@ -14,7 +14,7 @@ from arcbandit.kernels.compile import entry_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor, record_reward
 from arcbandit.kernels.counter import DECISION, uniforms
 from arcbandit.kernels.factors import factorise
-from arcbandit.kernels.planning import clear_allocation, plan, write_allocation
+from arcbandit.kernels.planning import plan, write_allocation
 from arcbandit.kernels.pricing import best_pair, evaluate_prices, evaluate_shares, price_rows
 from arcbandit.kernels.program import BOUNDS_OF, Basis, PlanStatus, Program
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
@@ -73,20 +73,21 @@ def repeat(step, times, world, problem, statistics, memory, workspace, allocatio
         elif step == FACTORISE:
             total += factorise(program, basis, workspace)
         elif step == SHARES:
+            statistics.changed[context] = True
             evaluate_shares(program, basis, workspace)
+            statistics.changed[context] = False
         elif step == PRICES:
             evaluate_prices(program, basis, 1.0, 0.0, workspace)
         elif step == NEGATIVE:
             total += most_negative(basis, workspace)
         elif step == PAIRS:
-            statistics.changed[context] = 1
+            statistics.changed[context] = True
             excess, _, _ = best_pair(program, basis, problem.available, 1.0, workspace)
             total += excess
         elif step == SURPLUSES:
             excess, _, _ = price_rows(program, basis, 1.0, 0.0, workspace)
             total += excess
         elif step == WRITE:
-            clear_allocation(basis, allocation)
             write_allocation(basis, True, workspace, allocation)
         elif step == DRAW:
             arm = arm_from_uniform(allocation, context, 0.5)
@@ -99,7 +100,7 @@ def repeat(step, times, world, problem, statistics, memory, workspace, allocatio
             arm = basis.key[context]
             record_reward(statistics, arm, context, statistics.by_pair[MEAN, arm, context])
         elif step == PLAN:
-            statistics.changed[context] = 1
+            statistics.changed[context] = True
             status = plan(program, basis, True, workspace.counts[BOUNDS_OF], workspace, allocation)
             total += 1.0 if status == PlanStatus.OPTIMAL else 0.0
     return total

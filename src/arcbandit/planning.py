@@ -273,7 +273,7 @@ def assemble_program(
         root=rewards,  # any finite matrix: a plain problem leans by nothing
         lean=np.zeros(2),
         weights=np.ones(n_contexts) if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-        changed=np.zeros(n_contexts, dtype=np.int64),
+        changed=np.zeros(n_contexts, dtype=np.bool_),
         available=np.ones(objective.shape, dtype=np.bool_) if available is None else available,
         floors=np.ascontiguousarray(floors, dtype=np.float64),
         arm_rows=arm_rows,

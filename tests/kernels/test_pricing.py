@@ -136,7 +136,7 @@ def test_bounds_that_are_kept_hide_no_pair():
             if rng.random() < 0.5:
                 arm, context = rng.integers(n_arms), rng.integers(n_contexts)
                 means[arm, context] += 0.05 * rng.normal()
-                program.changed[context] = 1
+                program.changed[context] = True
             found = price_again(program, basis, kept)
             _, afresh, _ = priced(program._replace(changed=program.changed.copy()), basis)
             assert found == pytest.approx(tuple(afresh[0]), rel=1e-12)

@@ -21,9 +21,9 @@ from tests.kernels.modes import CASES
 
 
 @entry_kernel
-def exchange(program, basis, leaving, arm, context):
-    """`replace`, callable from Python."""
-    replace(program, basis, leaving, arm, context)
+def exchange(program, basis, leaving, arm, context, workspace, allocation):
+    """`replace`, callable from Python; the allocation is kept."""
+    replace(program, basis, leaving, arm, context, True, workspace, allocation)
 
 
 @entry_kernel
@@ -36,19 +36,19 @@ def step_towards(program, basis, arm, context, bland, workspace, allocation, aft
     move_along(program, basis, arm, context, workspace)
     step, leaving = blocking_column(program, basis, context, bland, workspace)
     if leaving >= 0:
-        replace(program, basis, leaving, arm, context)
+        replace(program, basis, leaving, arm, context, False, workspace, after)
         evaluate(program, basis, 1.0, 0.0, workspace)
         write_allocation(basis, False, workspace, after)
     return True, step, leaving
 
 
 @entry_kernel
-def run_simplex(program, basis, workspace):
+def run_simplex(program, basis, workspace, allocation):
     """From the crash basis to the end."""
     measure_scales(program, workspace)
     open_rows(workspace, 0)
     crash_basis(program, basis)
-    return simplex(program, basis, program.available, 1.0, 0.0, workspace)
+    return simplex(program, basis, program.available, 1.0, 0.0, False, workspace, allocation)
 
 
 SMALL = assemble_program(np.ones((2, 2)), np.ones((2, 2)), np.zeros(2), [[1], [2]])
@@ -69,14 +69,16 @@ def columns_of(basis):
 def test_a_slot_is_replaced_in_place():
     """The entering column takes the place of the leaving one."""
     basis = Basis(np.array([0, 1]), np.array([0, 1]), np.array([SURPLUS, SURPLUS]))
-    exchange(SMALL, basis, 1, 1, 0)
+    exchange(SMALL, basis, 1, 1, 0, room(SMALL), np.zeros((2, 2)))
     assert columns_of(basis) == {(0, 0), (1, 1), (0, SURPLUS), (1, 0)}
 
 
 def test_a_leaving_key_is_followed_by_another_basic_pair_of_its_context():
     """The slot's pair becomes the key, and the slot takes the entering column."""
     basis = Basis(np.array([0, 1]), np.array([1, 0]), np.array([0, SURPLUS]))
-    exchange(SMALL, basis, 2 + 0, 1, SURPLUS)
+    allocation = np.array([[0.5, 0], [0.5, 1]])
+    exchange(SMALL, basis, 2 + 0, 1, SURPLUS, room(SMALL), allocation)
+    assert allocation.tolist() == [[0, 0], [1, 1]]
     assert basis.key.tolist() == [1, 1]
     assert columns_of(basis) == {(1, 0), (1, 1), (1, SURPLUS), (0, SURPLUS)}
 
@@ -84,7 +86,9 @@ def test_a_leaving_key_is_followed_by_another_basic_pair_of_its_context():
 def test_a_leaving_key_without_another_basic_pair_is_followed_by_the_entering_one():
     """Only a pair of the same context can enter then."""
     basis = Basis(np.array([0, 1]), np.array([0, 1]), np.array([SURPLUS, SURPLUS]))
-    exchange(SMALL, basis, 2 + 1, 0, 1)
+    allocation = np.array([[1.0, 0], [0, 1]])
+    exchange(SMALL, basis, 2 + 1, 0, 1, room(SMALL), allocation)
+    assert allocation.tolist() == [[1, 1], [0, 0]]
     assert basis.key.tolist() == [0, 0]
     assert basis.slot_context.tolist() == [SURPLUS, SURPLUS]
 
@@ -136,7 +140,7 @@ def test_infeasible_floors_end_with_prices_that_prove_it():
     """Two arms want three quarters each of one context: any equal prices show that they cannot."""
     program = assemble_program(np.ones((2, 1)), np.ones((2, 1)), np.array([0.75, 0.75]), [[1], [2]])
     workspace = room(program)
-    status = run_simplex(program, make_basis(1, 2), workspace)
+    status = run_simplex(program, make_basis(1, 2), workspace, np.zeros((2, 1)))
     ray = workspace.by_row[RAY, :2]
     assert status == PlanStatus.INFEASIBLE
     assert ray[0] == ray[1] > 0
@@ -148,5 +152,5 @@ def test_every_pivot_is_counted():
         weighted = np.array([[2.0], [1.0]])
         program = assemble_program(weighted, weighted, np.array([0.0, floor]), [[1], [2]])
         workspace = room(program)
-        assert run_simplex(program, make_basis(1, 2), workspace) == PlanStatus.OPTIMAL
+        assert run_simplex(program, make_basis(1, 2), workspace, np.zeros((2, 1))) == PlanStatus.OPTIMAL
         assert workspace.counts[PIVOTS] == pivots

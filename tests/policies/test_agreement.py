@@ -5,6 +5,7 @@ import pytest
 
 from arcbandit import Instance, policy, solve_lp
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN
+from arcbandit.policies.registry import restore
 from arcbandit.policies.state import ALL_PLAYED
 
 ROUNDS = 2_000
@@ -60,3 +61,61 @@ def test_every_plan_is_that_of_the_reference_solver(name, place):
         arm = instance.arms.index(decision.arm)
         decider.update(context, arm, instance.mean_rewards[arm, context] + 0.05 * random.normal())
     assert compared >= ROUNDS // 40
+
+
+def planned_afresh(decider, t):
+    """The allocation that the policy ought to have at round t, planned from what it knows and nothing else."""
+    problem = decider._problem
+    high, low = bounds(decider, t)
+    settings = {"available": problem.available, "on_infeasible": "least_shortfall"}
+    floors = (problem.floors, problem.context_probabilities)
+    own = solve_lp(high, low if decider.name == "oplp" else high, *floors, **settings)
+    return own if own.status == 0 else solve_lp(high, high, *floors, **settings)
+
+
+@pytest.mark.parametrize("name", ["olp", "oplp"])
+@pytest.mark.parametrize("estimate", [False, True], ids=["known", "estimated"])
+def test_every_plan_is_the_one_planned_afresh_through_changes(name, estimate):
+    """A plan is kept from round to round and changed in part; floors, arms, contexts and memory change in between.
+
+    A policy restored from a snapshot has kept nothing, and goes on with the same shares to the last bit.
+    """
+    shape = (6, 80)
+    instance = random_instance(shape, seed=1)
+    random = np.random.default_rng(1)
+    decider = policy(name, estimate_contexts=estimate).for_instance(instance, seed=1)
+    means = instance.mean_rewards
+
+    def pull_all():
+        for arm, context in np.argwhere(decider._problem.available & (decider.pulls() == 0)).tolist():
+            decider.update(context, arm, means[arm, context] + 0.05 * random.normal())
+
+    pull_all()
+    fell_short = 0
+    for step in range(600):
+        if step == 100:
+            decider.set_floor(2, 4.0)
+        if step == 200:
+            decider.set_floor(2, 0.01)
+            decider.retire_arm(4)
+        if step == 300:
+            means = np.vstack([means, random.random(means.shape[1])])
+            decider.add_arm("7", 0.02)
+            pull_all()
+        if step == 400:
+            means = np.hstack([means, random.random((means.shape[0], 1))])
+            decider.add_context("81", **({} if estimate else {"probability": 0.05}))
+            pull_all()
+        twin = restore(decider.snapshot()) if step % 50 == 25 else None
+        t = decider.round_number
+        context = int(random.integers(means.shape[1]))
+        decision = decider.decide(context)
+        wanted = planned_afresh(decider, t)
+        fell_short += wanted.status != 0
+        np.testing.assert_allclose(decider.allocation(), wanted.allocation, atol=1e-9)
+        if twin is not None:
+            assert twin.decide(context) == decision
+            assert twin.allocation().tobytes() == decider.allocation().tobytes()
+        arm = decider.arms.index(decision.arm)
+        decider.update(context, arm, means[arm, context] + 0.05 * random.normal())
+    assert 50 <= fell_short <= 150

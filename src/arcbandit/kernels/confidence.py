@@ -16,12 +16,12 @@ class Statistics(NamedTuple):
 
     by_pair: np.ndarray  # float64, shape (3, K, C): pulls n, mean reward, n^(-1/2) (0 for a pair never played)
     context_counts: np.ndarray  # float64, shape (C,)
-    changed: np.ndarray  # int64, shape (C,): 1 where a pair changed since the planner last looked
+    changed: np.ndarray  # bool, shape (C,): whether a pair changed since the planner last looked
 
 
 def make_statistics(n_arms: int, n_contexts: int) -> Statistics:
     """Nothing seen yet."""
-    return Statistics(np.zeros((3, n_arms, n_contexts)), np.zeros(n_contexts), np.zeros(n_contexts, dtype=np.int64))
+    return Statistics(np.zeros((3, n_arms, n_contexts)), np.zeros(n_contexts), np.zeros(n_contexts, dtype=np.bool_))
 
 
 @kernel
@@ -32,7 +32,7 @@ def record_reward(statistics, arm, context, reward):
     statistics.by_pair[PULLS, arm, context] = pulls
     statistics.by_pair[MEAN, arm, context] = mean + (reward - mean) / pulls
     statistics.by_pair[INVERSE_ROOT, arm, context] = 1.0 / math.sqrt(pulls)
-    statistics.changed[context] = 1
+    statistics.changed[context] = True
 
 
 @kernel

@@ -9,6 +9,7 @@ from arcbandit.kernels.program import (
     FEASIBILITY_TOLERANCE,
     KEY_DIRECTION,
     KEY_SHARE,
+    KEYS_KEPT,
     PRICE,
     RAY,
     ROW_SCALE,
@@ -144,38 +145,34 @@ def falls_short_nowhere(basis, workspace):
 
 
 @kernel
-def clear_allocation(basis, allocation):
-    """Take the basic pairs out of an allocation that has no others."""
-    for context in range(basis.key.shape[0]):
-        allocation[basis.key[context], context] = 0.0
-    for slot in range(basis.slot_arm.shape[0]):
-        if basis.slot_context[slot] >= 0:
-            allocation[basis.slot_arm[slot], basis.slot_context[slot]] = 0.0
+def write_allocation(basis, kept, workspace, allocation):
+    """Write the plan of an evaluated basis, shape (K, C): rounding below zero clipped, columns summing to 1.
 
-
-@kernel
-def write_allocation(basis, cleared, workspace, allocation):
-    """Write the plan of an evaluated basis, shape (K, C): rounding below zero clipped, columns summing to 1."""
+    Where `allocation` is `kept`, it holds an earlier plan less the pairs that left the basis since: then only contexts
+    with slots are written, for the key of any other has all of it.
+    """
     n_arms, n_contexts = allocation.shape
-    if not cleared:
+    if not kept:
         for arm in range(n_arms):
             for context in range(n_contexts):
                 allocation[arm, context] = 0.0
-    for context in range(n_contexts):
-        allocation[basis.key[context], context] = max(workspace.by_context[KEY_SHARE, context], 0.0)
-        workspace.by_context[KEY_DIRECTION, context] = allocation[basis.key[context], context]
+        for context in range(n_contexts):
+            allocation[basis.key[context], context] = 1.0
+    total = workspace.by_context[KEY_DIRECTION]
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
         if context >= 0:
-            share = max(workspace.by_row[SLOT_VALUE, slot], 0.0)
-            allocation[basis.slot_arm[slot], context] = share
-            workspace.by_context[KEY_DIRECTION, context] += share
+            total[context] = max(workspace.by_context[KEY_SHARE, context], 0.0)
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
         if context >= 0:
-            allocation[basis.slot_arm[slot], context] /= workspace.by_context[KEY_DIRECTION, context]
-    for context in range(n_contexts):
-        allocation[basis.key[context], context] /= workspace.by_context[KEY_DIRECTION, context]
+            total[context] += max(workspace.by_row[SLOT_VALUE, slot], 0.0)
+    for slot in range(basis.slot_arm.shape[0]):
+        context = basis.slot_context[slot]
+        if context >= 0:
+            allocation[basis.slot_arm[slot], context] = max(workspace.by_row[SLOT_VALUE, slot], 0.0) / total[context]
+            key_share = max(workspace.by_context[KEY_SHARE, context], 0.0)
+            allocation[basis.key[context], context] = key_share / total[context]
 
 
 @kernel
@@ -188,13 +185,12 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
 
     `owner` is 0, or for rules that plan round after round a number above SOMEBODY. If the workspace was left by the
     same owner, `basis` is the one it ended with, `allocation` what it wrote, and only contexts marked as changed and
-    the leans have changed since: then scales and bounds are taken up as they were left.
+    the leans have changed since: then scales, bounds and the allocation are taken up as they were left. (Weights may
+    have changed too, if KEYS_KEPT is set to 0.) Such an allocation is not left untouched.
     """
     resume = owner != 0 and workspace.counts[BOUNDS_OF] == owner
     warm = resume
-    if resume:
-        clear_allocation(basis, allocation)
-    else:
+    if not resume:
         workspace.counts[BOUNDS_OF] = 0
         measure_scales(program, workspace)
         warm = is_usable(program, basis)
@@ -212,7 +208,8 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
         weight = 0.0 if stage == FALL_SHORT_LEAST else 1.0
         if not resume:
             workspace.counts[BOUNDS_OF] = 0
-        status = simplex(program, basis, allowed, weight, 1.0 - weight, workspace)
+            workspace.counts[KEYS_KEPT] = 0
+        status = simplex(program, basis, allowed, weight, 1.0 - weight, resume, workspace, allocation)
         if stage == MEET_FLOORS:
             if status == PlanStatus.OPTIMAL:
                 write_allocation(basis, resume, workspace, allocation)

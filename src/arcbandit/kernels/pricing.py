@@ -12,7 +12,13 @@ from arcbandit.kernels.program import (
     BOUNDS_OF,
     DRIFT_ALLOWED,
     DUAL_ROW,
+    KEY_OBJECTIVE,
+    KEY_REVENUE,
+    KEY_REVENUE_SUM,
+    KEY_ROOT,
+    KEY_ROOT_SUM,
     KEY_SHARE,
+    KEYS_KEPT,
     LARGEST_ROOT,
     NUCLEUS_SIDE,
     OBJECTIVE_LEAN_AT_BOUND,
@@ -31,6 +37,8 @@ from arcbandit.kernels.program import (
     SURPLUS_OPEN,
     VALUE_BOUND,
 )
+
+FEW_CONTEXTS = 64  # up to here it is faster to look up all keys than to find out which changed
 
 
 @rare_kernel
@@ -75,23 +83,71 @@ def measure_scales(program, workspace):
 
 
 @kernel
+def look_up_key(program, basis, context, workspace):
+    """Write down the coefficients of a context's key; return its arm."""
+    key = basis.key[context]
+    workspace.by_context[KEY_OBJECTIVE, context] = program.objective[key, context]
+    workspace.by_context[KEY_REVENUE, context] = program.revenue[key, context]
+    workspace.by_context[KEY_ROOT, context] = program.root[key, context]
+    return key
+
+
+@kernel
+def add_key(program, arm, context, workspace):
+    """Add a key's coefficients to the sums of its arm."""
+    weight = program.weights[context]
+    workspace.by_arm[KEY_REVENUE_SUM, arm] += weight * workspace.by_context[KEY_REVENUE, context]
+    workspace.by_arm[KEY_ROOT_SUM, arm] += weight * workspace.by_context[KEY_ROOT, context]
+
+
+@kernel
+def look_up_keys(program, basis, workspace):
+    """Bring up to date what is known of the keys: their coefficients by context and, by arm, sums of these.
+
+    Where there are many contexts, only what changed is looked up, and only the sums of the arms concerned are worked
+    out anew. Each is added up context after context in any case, so that it does not depend on what was kept.
+    """
+    n_contexts = basis.key.shape[0]
+    revenue_sum, root_sum = workspace.by_arm[KEY_REVENUE_SUM], workspace.by_arm[KEY_ROOT_SUM]
+    if workspace.counts[KEYS_KEPT] == 0 or n_contexts <= FEW_CONTEXTS:
+        for arm in range(revenue_sum.shape[0]):
+            revenue_sum[arm] = 0.0
+            root_sum[arm] = 0.0
+        for context in range(n_contexts):
+            key = look_up_key(program, basis, context, workspace)
+            add_key(program, key, context, workspace)
+        workspace.counts[KEYS_KEPT] = 1
+        return
+    for context in range(n_contexts):
+        if program.changed[context]:
+            revenue_sum[look_up_key(program, basis, context, workspace)] = np.nan
+    for arm in range(revenue_sum.shape[0]):
+        if math.isnan(revenue_sum[arm]):
+            revenue_sum[arm] = 0.0
+            root_sum[arm] = 0.0
+            for context in range(n_contexts):
+                if basis.key[context] == arm:
+                    add_key(program, arm, context, workspace)
+
+
+@kernel
 def evaluate_shares(program, basis, workspace):
     """Write the value of every basic column: the slots', then the keys' shares."""
-    n_contexts = basis.key.shape[0]
     n_rows = basis.slot_arm.shape[0]
     gap = workspace.by_row[DUAL_ROW]
+    look_up_keys(program, basis, workspace)
     for row in range(n_rows):
         gap[row] = program.floors[row]
-    for context in range(n_contexts):
-        key = basis.key[context]
-        coefficient = revenue_of(program, key, context)
-        workspace.by_context[KEY_SHARE, context] = 1.0
+    for arm in range(program.arm_rows.shape[0]):
+        earned = workspace.by_arm[KEY_REVENUE_SUM, arm] + program.lean[1] * workspace.by_arm[KEY_ROOT_SUM, arm]
         for place in range(program.arm_rows.shape[1]):
-            signed = program.arm_rows[key, place]
+            signed = program.arm_rows[arm, place]
             if signed > 0:
-                gap[signed - 1] -= coefficient
+                gap[signed - 1] -= earned
             elif signed < 0:
-                gap[-signed - 1] += coefficient
+                gap[-signed - 1] += earned
+    for context in range(basis.key.shape[0]):
+        workspace.by_context[KEY_SHARE, context] = 1.0
     solve_columns(workspace, gap, workspace.by_row[SLOT_VALUE])
     for slot in range(n_rows):
         context = basis.slot_context[slot]
@@ -198,7 +254,7 @@ def set_bound_of_context(program, basis, allowed, weight, context, workspace):
     best = -np.inf
     chosen = -1
     arm_price = workspace.by_arm[ARM_PRICE]
-    changed = program.changed[context] != 0
+    changed = program.changed[context]
     for arm in range(allowed.shape[0]):
         if changed:
             workspace.by_arm[REVENUE_SCALE, arm] = max(
@@ -220,7 +276,7 @@ def set_bound_of_context(program, basis, allowed, weight, context, workspace):
                     best = value
                     chosen = arm
     workspace.by_context[VALUE_BOUND, context] = best
-    program.changed[context] = 0
+    program.changed[context] = False
     if chosen < 0:
         return 0.0, -1
     return pair_excess(program, basis, weight, chosen, context, workspace), chosen
@@ -247,7 +303,7 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
             measure_scales(program, workspace)
         for context in range(basis.key.shape[0]):
             workspace.by_context[VALUE_BOUND, context] = -np.inf
-            program.changed[context] = 0
+            program.changed[context] = False
         for arm in range(n_arms):
             raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace)
         workspace.scalars[OBJECTIVE_LEAN_AT_BOUND] = program.lean[0]
@@ -265,18 +321,17 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
 def best_pair(program, basis, allowed, weight, workspace):
     """The nonbasic pair whose entering gains most: (excess, arm, context), excess 0 if none gains."""
     off = refresh_bounds(program, basis, allowed, weight, workspace)
-    arm_price = workspace.by_arm[ARM_PRICE]
     best = 0.0
     chosen = -1
     where = -1
     for context in range(basis.key.shape[0]):
-        key = basis.key[context]
+        price = workspace.by_arm[ARM_PRICE, basis.key[context]]
         value = (
-            weight * program.objective[key, context]
-            + arm_price[key] * program.revenue[key, context]
-            + (weight * program.lean[0] + arm_price[key] * program.lean[1]) * program.root[key, context]
+            weight * workspace.by_context[KEY_OBJECTIVE, context]
+            + price * workspace.by_context[KEY_REVENUE, context]
+            + (weight * program.lean[0] + price * program.lean[1]) * workspace.by_context[KEY_ROOT, context]
         )
-        if value <= workspace.by_context[VALUE_BOUND, context] + off or program.changed[context] != 0:
+        if value <= workspace.by_context[VALUE_BOUND, context] + off or program.changed[context]:
             excess, arm = set_bound_of_context(program, basis, allowed, weight, context, workspace)
             if excess > best:
                 best = excess

@@ -33,18 +33,22 @@ SHORTFALL = -2
 ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE, PIVOT_VALUE = range(8)
 # Rows of Workspace.by_arm.
 ARM_PRICE, ARM_DUAL_ROW, ARM_PRICE_SIZE, PRICE_AT_BOUND, REVENUE_SCALE = range(5)
+# Two more: p times revenue, and p times root, summed over the contexts whose key the arm is; NaN if not known.
+KEY_REVENUE_SUM, KEY_ROOT_SUM = range(5, 7)
 # Rows of Workspace.by_context.
-KEY_SHARE, KEY_DIRECTION, KEY_DUAL_ROW, KEY_VALUE, VALUE_BOUND = range(5)
+KEY_SHARE, KEY_DIRECTION, VALUE_BOUND, KEY_OBJECTIVE, KEY_REVENUE, KEY_ROOT = range(6)
+KEY_DUAL_ROW = KEY_DIRECTION  # a step is a primal or a dual one
 # Rows of Workspace.order: how the working matrix is eliminated.
-COLUMN_START, ROW_START, COLUMN_COUNT, ROW_COUNT, COLUMN_DONE, ROW_DONE = range(6)
-PIVOT_ROW, PIVOT_COLUMN, POSITION, PERMUTATION = range(6, 10)
+COLUMN_START, ROW_START, COLUMN_DONE, ROW_DONE, PIVOT_ROW, PIVOT_COLUMN, POSITION = range(7)
+# Three that are needed one after the other, in one row.
+COLUMN_COUNT = ROW_COUNT = PERMUTATION = 7
 # Two more rows: whether the surplus and the shortfall of a coupling row may be positive.
-SURPLUS_OPEN, SHORTFALL_OPEN = range(10, 12)
+SURPLUS_OPEN, SHORTFALL_OPEN = range(8, 10)
 # Rows of Workspace.entry_index.
 ENTRY_ROW, ENTRY_COLUMN = range(2)
 # Places of Workspace.counts.
-BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF = range(5)
-# BOUNDS_OF: 0 if the bounds are void, else who may resume with them.
+BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT = range(6)
+# BOUNDS_OF: 0 if the bounds are void, else who may resume with them. KEYS_KEPT: 0 if what is kept of the keys is void.
 SOMEBODY = 1
 # Places of Workspace.scalars: the leans at which the bounds were set, the largest root, the largest |reward|.
 OBJECTIVE_LEAN_AT_BOUND, REVENUE_LEAN_AT_BOUND, LARGEST_ROOT, REWARD_SCALE = range(4)
@@ -66,7 +70,7 @@ class Program(NamedTuple):
     root: np.ndarray  # shape (K, C)
     lean: np.ndarray  # x and y, shape (2,)
     weights: np.ndarray  # p, shape (C,)
-    changed: np.ndarray  # int64, shape (C,): 1 where a pair of the context changed since its bounds were set
+    changed: np.ndarray  # bool, shape (C,): whether a pair of the context changed since its bounds were set
     available: np.ndarray  # bool, shape (K, C)
     floors: np.ndarray  # r, shape (M,)
     arm_rows: np.ndarray  # int64, shape (K, R): rows of an arm, m + 1 for sign 1, -(m + 1) for -1, 0 for none
@@ -88,14 +92,14 @@ class Workspace(NamedTuple):
     """
 
     by_row: np.ndarray  # float64, shape (8, M + 1)
-    by_arm: np.ndarray  # float64, shape (5, K)
-    by_context: np.ndarray  # float64, shape (5, C)
+    by_arm: np.ndarray  # float64, shape (7, K)
+    by_context: np.ndarray  # float64, shape (6, C)
     face: np.ndarray  # bool, pairs that a second objective may use, shape (K, C)
-    order: np.ndarray  # int64, shape (12, M + 1)
-    entry_index: np.ndarray  # int64, shape (2, E), the working matrix by columns and by rows
+    order: np.ndarray  # int32, shape (10, M + 1)
+    entry_index: np.ndarray  # int32, shape (2, E), the working matrix by columns and by rows
     entry_value: np.ndarray  # float64, shape (E,), by columns
     nucleus: np.ndarray  # float64, shape (M, M), dense LU of what no singleton resolves
-    counts: np.ndarray  # int64, shape (5,)
+    counts: np.ndarray  # int64, shape (6,)
     scalars: np.ndarray  # float64, shape (4,)
 
 
@@ -113,13 +117,13 @@ def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int 
     entries = max(1, 2 * rows_per_arm * n_rows)
     return Workspace(
         by_row=np.ones((8, n_rows + 1)),
-        by_arm=np.zeros((5, n_arms)),
-        by_context=np.zeros((5, n_contexts)),
+        by_arm=np.zeros((7, n_arms)),
+        by_context=np.zeros((6, n_contexts)),
         face=np.ones((n_arms, n_contexts), dtype=np.bool_),
-        order=np.zeros((12, n_rows + 1), dtype=np.int64),
-        entry_index=np.zeros((2, entries), dtype=np.int64),
+        order=np.zeros((10, n_rows + 1), dtype=np.int32),
+        entry_index=np.zeros((2, entries), dtype=np.int32),
         entry_value=np.zeros(entries),
         nucleus=np.zeros((n_rows, n_rows)),
-        counts=np.zeros(5, dtype=np.int64),
+        counts=np.zeros(6, dtype=np.int64),
         scalars=np.zeros(4),
     )

@@ -4,6 +4,8 @@ Both refactorise after each pivot, which costs time linear in the number of rows
 pivots that move nothing switch to Bland's rule, which cannot cycle.
 """
 
+import numpy as np
+
 from arcbandit.kernels.compile import kernel, rare_kernel
 from arcbandit.kernels.factors import objective_of, revenue_of, solve_columns, solve_rows
 from arcbandit.kernels.pricing import best_pair, evaluate, first_improving, price_rows, spread_over_arms
@@ -15,6 +17,7 @@ from arcbandit.kernels.program import (
     FEASIBILITY_TOLERANCE,
     KEY_DIRECTION,
     KEY_DUAL_ROW,
+    KEY_REVENUE_SUM,
     KEY_SHARE,
     PIVOT_TOLERANCE,
     PIVOTS,
@@ -32,27 +35,34 @@ STALLED_PIVOTS = 20
 
 
 @kernel
-def replace(program, basis, leaving, arm, context):
+def replace(program, basis, leaving, arm, context, kept, workspace, allocation):
     """Let (arm, context) enter the basis for the column `leaving`: a slot, or M + c for the key of context c.
 
-    The bound of the context that loses a basic pair does not cover that pair yet.
+    A bound does not cover the pair that its context loses yet, and the sums over keys do not know of a new key. If
+    `allocation` is `kept`, the pair that leaves is taken out of it, and the context's key has all until slots are
+    written.
     """
     n_rows = basis.slot_arm.shape[0]
+    slot = leaving
     if leaving < n_rows:
-        if basis.slot_context[leaving] >= 0:
-            program.changed[basis.slot_context[leaving]] = 1
-        basis.slot_arm[leaving] = arm
-        basis.slot_context[leaving] = context
-        return
-    emptied = leaving - n_rows
-    program.changed[emptied] = 1
-    for slot in range(n_rows):
-        if basis.slot_context[slot] == emptied:
-            basis.key[emptied] = basis.slot_arm[slot]
-            basis.slot_arm[slot] = arm
-            basis.slot_context[slot] = context
-            return
-    basis.key[emptied] = arm
+        left = basis.slot_arm[leaving]
+        emptied = basis.slot_context[leaving]
+    else:
+        emptied = leaving - n_rows
+        left = basis.key[emptied]
+        workspace.by_arm[KEY_REVENUE_SUM, left] = np.nan
+        slot = 0
+        while slot < n_rows and basis.slot_context[slot] != emptied:
+            slot += 1
+        basis.key[emptied] = basis.slot_arm[slot] if slot < n_rows else arm
+    if slot < n_rows:
+        basis.slot_arm[slot] = arm
+        basis.slot_context[slot] = context
+    if emptied >= 0:
+        program.changed[emptied] = True
+        if kept:
+            allocation[left, emptied] = 0.0
+            allocation[basis.key[emptied], emptied] = 1.0
 
 
 @rare_kernel
@@ -164,10 +174,14 @@ def most_negative(basis, workspace):
         if workspace.by_row[SLOT_VALUE, slot] < worst:
             worst = workspace.by_row[SLOT_VALUE, slot]
             position = slot
-    for context in range(basis.key.shape[0]):
-        if workspace.by_context[KEY_SHARE, context] < worst:
-            worst = workspace.by_context[KEY_SHARE, context]
-            position = n_rows + context
+    # The key of a context without slots has all of it. The order of the slots decides no tie.
+    for slot in range(n_rows):
+        context = basis.slot_context[slot]
+        if context >= 0:
+            share = workspace.by_context[KEY_SHARE, context]
+            if share < worst or (share == worst and n_rows + context < position):
+                worst = share
+                position = n_rows + context
     return position
 
 
@@ -271,11 +285,12 @@ def improving_column(program, basis, allowed, weight, shortfall_price, bland, wo
 
 
 @kernel
-def simplex(program, basis, allowed, weight, shortfall_price, workspace):
+def simplex(program, basis, allowed, weight, shortfall_price, kept, workspace, allocation):
     """Bring `basis` to an optimal one: dual steps while a share is below zero, primal steps from then on.
 
     The objective is `weight` a, less `shortfall_price` for each unit that a row falls short where it may. On OPTIMAL
-    the basis is evaluated; on INFEASIBLE the ray holds prices that ought to prove it; PIVOT_LIMIT means neither.
+    the basis is evaluated; on INFEASIBLE the ray holds prices that ought to prove it; PIVOT_LIMIT means neither. If
+    `allocation` is `kept`, each pair that leaves the basis is taken out of it.
     """
     n_rows = basis.slot_arm.shape[0]
     n_contexts = basis.key.shape[0]
@@ -308,6 +323,6 @@ def simplex(program, basis, allowed, weight, shortfall_price, workspace):
                 # Shares are bounded, so only rounding can open the way to infinity.
                 return PlanStatus.PIVOT_LIMIT
             stalled = stalled + 1 if step <= RATIO_TOLERANCE else 0
-        replace(program, basis, leaving, arm, context)
+        replace(program, basis, leaving, arm, context, kept, workspace, allocation)
         workspace.counts[PIVOTS] += 1
     return PlanStatus.PIVOT_LIMIT

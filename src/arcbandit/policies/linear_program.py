@@ -13,12 +13,13 @@ from arcbandit.kernels.confidence import (
     write_bounds,
 )
 from arcbandit.kernels.planning import find_plan
-from arcbandit.kernels.program import SOMEBODY, Basis, PlanStatus, Program
+from arcbandit.kernels.program import KEYS_KEPT, SOMEBODY, Basis, PlanStatus, Program
 from arcbandit.policies.base import Policy
 from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import (
     ALL_PLAYED,
     DIALS,
+    ESTIMATE_CONTEXTS,
     EXPLORED,
     FALLBACK,
     FELL_BACK,
@@ -97,6 +98,8 @@ def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memor
         attempts = 1 + int(settings[REDRAWS])
     elif settings[OPTIMISM] == 1.0 and settings[CAUTION] == 1.0:
         attempts = 0  # the rule's own problem is LP(UCB, UCB)
+    if settings[ESTIMATE_CONTEXTS] != 0.0:
+        workspace.counts[KEYS_KEPT] = 0  # the weights of all contexts have moved
     outcome = PLANNED
     for attempt in range(attempts + 1):
         own = attempt < attempts

@@ -289,7 +289,7 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
     allocation = np.zeros((n_arms, n_contexts))
     # Read-only arrays would be another compiled signature.
     writable = Program(*(part if part.flags.writeable else part.copy() for part in program))
-    status = PlanStatus(plan_kernel(writable, basis, least_shortfall, False, workspace, allocation))
+    status = PlanStatus(plan_kernel(writable, basis, least_shortfall, 0, workspace, allocation))
     infeasible = status == PlanStatus.INFEASIBLE
     return Solution(
         status=status,

@@ -5,6 +5,7 @@ unnoticed. The cache folder is therefore named after a hash of every source that
 """
 
 import functools
+import gc
 import hashlib
 import os
 import sys
@@ -16,13 +17,18 @@ import numba
 import numba.core.config
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.types import unliteral
+from numba.core.untyped_passes import InlineClosureLikes
 
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOMS_WITH_KERNELS = ("kernels", "policies", "simulation")
 CACHE_VARIABLE = "ARCBANDIT_CACHE_DIR"
+
+# Stages for what kernels do not have: closures, and expressions of whole arrays.
+NEEDLESS_STAGES = (InlineClosureLikes, NopythonRewrites)
 
 config: Any = numba.core.config
 compile_function: Any = numba.njit
@@ -60,6 +66,18 @@ def cache_folder() -> Path | None:
     return folder if os.access(folder, os.W_OK) else None
 
 
+class KernelFlags(Flags):
+    """Numba's flags, compared by what was set: typing compares them tens of thousands of times, option by option."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KernelFlags) and bool(self._values == other._values)
+
+
 class KernelCompiler(CompilerBase):
     """Numba's own pipeline at a lower level of optimisation.
 
@@ -67,19 +85,63 @@ class KernelCompiler(CompilerBase):
     """
 
     LEVEL = 1
+    LOWERING: Any = None
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags = KernelFlags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:
-        """The stages of compilation, as Numba defines them."""
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+        """Numba's stages, with another one for lowering, less those that find nothing to do."""
+        manager = PassManager("arcbandit")
+        for stage, description in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
+            if stage not in NEEDLESS_STAGES:
+                manager.add_pass(self.LOWERING if stage is NativeLowering else stage, description)
+        manager.finalize()
+        return [manager]
 
     def _compile_core(self) -> Any:
-        # The level is a setting of the process; the compiler's lock is held while it differs.
-        before = config.OPT
-        config.OPT = type(before)(self.LEVEL)
+        # Both are settings of the process; the compiler's lock is held while they differ. The collector would walk all
+        # that the compiler has built, again and again, and find next to no garbage.
+        level, collects = config.OPT, gc.isenabled()
+        config.OPT = type(level)(self.LEVEL)
+        gc.disable()
         try:
             return super()._compile_core()
         finally:
-            config.OPT = before
+            config.OPT = level
+            if collects:
+                gc.enable()
+
+
+class EntryLibrary(JITCodeLibrary):
+    """Code of a kernel that Python calls, and of all kernels linked into it."""
+
+    def _optimize_final_module(self) -> None:
+        # What was linked in is called from here alone: the optimiser may then drop the many arguments nobody reads.
+        for function in self._final_module.functions:
+            if function.linkage.name == "linkonce_odr":
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class EntryLowering(NativeLowering):
+    """Lower a kernel that Python calls."""
+
+    _name = "arcbandit_entry_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower into a library of our kind."""
+        state.library = EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+class EntryCompiler(KernelCompiler):
+    """The pipeline of kernels that Python calls."""
+
+    LOWERING = EntryLowering
 
 
 class LinkedLibrary(JITCodeLibrary):
@@ -98,6 +160,7 @@ class LinkedLowering(NativeLowering):
     """Lower a kernel for linking only; machine code of its own would take a third of all compilation."""
 
     _name = "arcbandit_linked_lowering"
+    COPIED = True
 
     def run_pass(self, state: Any) -> bool:
         """Lower, and let callers find the code under a function that Python never calls."""
@@ -105,8 +168,12 @@ class LinkedLowering(NativeLowering):
         library.enable_object_caching()
         state.library = library
         state.flags.no_compile = True
+        state.flags.forceinline = self.COPIED
         super().run_pass(state)
         lowered = state["cr"]
+        if not self.COPIED:
+            # Left to itself the optimiser copies these as well, for each of their many arguments is a cost saved.
+            library.get_function(lowered.fndesc.llvm_func_name).add_function_attribute("noinline")
         name = lowered.fndesc.qualname.split(".")[-1]
         stand_in = _dynfunc.make_function(lowered.fndesc.lookup_module(), name, "", 0, lowered.env, (library,))
         state.targetctx.insert_user_function(stand_in, lowered.fndesc, [library])
@@ -115,21 +182,24 @@ class LinkedLowering(NativeLowering):
         return True
 
 
-class LinkedCompiler(KernelCompiler):
-    """The pipeline of kernels inside others."""
+@register_pass(mutates_CFG=True, analysis_only=False)
+class CalledLowering(LinkedLowering):
+    """Lower a kernel that is called where others are copied."""
 
-    def define_pipelines(self) -> list[Any]:
-        """Numba's stages with another last one."""
-        manager = PassManager("arcbandit_linked")
-        for part in (
-            DefaultPassBuilder.define_untyped_pipeline(self.state),
-            DefaultPassBuilder.define_typed_pipeline(self.state),
-            DefaultPassBuilder.define_nopython_lowering_pipeline(self.state),
-        ):
-            for stage, description in part.passes:
-                manager.add_pass(LinkedLowering if stage is NativeLowering else stage, description)
-        manager.finalize()
-        return [manager]
+    _name = "arcbandit_called_lowering"
+    COPIED = False
+
+
+class LinkedCompiler(KernelCompiler):
+    """The pipeline of kernels that are copied into others."""
+
+    LOWERING = LinkedLowering
+
+
+class CalledCompiler(KernelCompiler):
+    """The pipeline of kernels that others call."""
+
+    LOWERING = CalledLowering
 
 
 def kernel(function: Function) -> Function:
@@ -137,18 +207,18 @@ def kernel(function: Function) -> Function:
 
     With ``NUMBA_DISABLE_JIT=1`` it stays plain Python; with ``NUMBA_BOUNDSCHECK=1`` every index is checked.
     """
-    return _inner(function, forceinline=True)
+    return _inner(function, LinkedCompiler)
 
 
 def rare_kernel(function: Function) -> Function:
     """Like `kernel`, but called rather than copied: for what few rounds need, or several places call.
 
-    A call passes some hundred words, the arrays of its tuples, and costs as much as a small kernel's work.
+    A call passes what it reads of the arrays in its tuples, and costs as much as a small kernel's work.
     """
-    return _inner(function)
+    return _inner(function, CalledCompiler)
 
 
-def _inner(function: Function, **how: Any) -> Function:
+def _inner(function: Function, compiler: type[KernelCompiler]) -> Function:
     if config.DISABLE_JIT:
         return function
     # Wrappers that nobody calls from Python would double the compilation time of a small kernel; without the runtime
@@ -157,11 +227,19 @@ def _inner(function: Function, **how: Any) -> Function:
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,
         "_nrt": False,
-        "pipeline_class": LinkedCompiler,
-        **how,
+        "forceinline": True,
+        "pipeline_class": compiler,
     }
-    compiled: Function = compile_function(error_model="numpy", **options)(function)
-    return compiled
+    compiled = compile_function(error_model="numpy", **options)(function)
+    typed_as_given = compiled.get_call_template
+
+    def typed_without_literals(arguments: Any, keywords: Any) -> Any:
+        return typed_as_given([unliteral(argument) for argument in arguments], keywords)
+
+    # A kernel called with the constant 0 would be compiled once for it and once more for integers.
+    compiled.get_call_template = typed_without_literals
+    kept: Function = compiled
+    return kept
 
 
 def entry_kernel(function: Function) -> Function:
@@ -173,7 +251,7 @@ def entry_kernel(function: Function) -> Function:
         "no_cfunc_wrapper": True,
         "_nrt": False,
         "forceinline": True,
-        "pipeline_class": KernelCompiler,
+        "pipeline_class": EntryCompiler,
     }
     dispatcher = compile_function(error_model="numpy", **options)(function)
     folder = cache_folder()

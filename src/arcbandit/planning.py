@@ -262,7 +262,10 @@ def assemble_program(
     weights: Floats | None = None,
 ) -> Program:
     """A program whose arm k takes part in the rows listed in rows[k], counted from 1, negative for sign -1."""
-    arm_rows = np.zeros((len(rows), max(1, *(len(own) for own in rows))), dtype=np.int64)
+    # One column says that row k is arm k's and no other's, so any other single rows get a second column.
+    own_row_only = all(list(own) == [arm + 1] for arm, own in enumerate(rows)) and len(floors) == len(rows)
+    width = 1 if own_row_only else max(2, *(len(own) for own in rows))
+    arm_rows = np.zeros((len(rows), width), dtype=np.int64)
     for arm, own in enumerate(rows):
         arm_rows[arm, : len(own)] = own
     n_contexts = objective.shape[1]

@@ -16,10 +16,11 @@ from arcbandit.kernels.program import (
     ENTRY_ROW,
     NUCLEUS,
     NUCLEUS_SIDE,
+    ORDER_KEPT,
     PERMUTATION,
     PIVOT_COLUMN,
+    PIVOT_ENTRY,
     PIVOT_ROW,
-    PIVOT_VALUE,
     POSITION,
     ROW_COUNT,
     ROW_DONE,
@@ -93,6 +94,24 @@ def load_columns(program, basis, workspace):
 
 
 @kernel
+def reload_columns(program, basis, workspace):
+    """Write the values of W's entries anew, where there is one row an arm and the columns are those loaded last."""
+    entry_value = workspace.entry_value
+    entry = 0
+    for slot in range(basis.slot_arm.shape[0]):
+        context = basis.slot_context[slot]
+        arm = basis.slot_arm[slot]
+        if context >= 0:
+            entry_value[entry] = revenue_of(program, arm, context)
+            entry_value[entry + 1] = -revenue_of(program, basis.key[context], context)
+            entry += 2
+        else:
+            scale = workspace.by_row[ROW_SCALE, arm]
+            entry_value[entry] = -scale if context == SURPLUS else scale
+            entry += 1
+
+
+@kernel
 def load_rows(n_rows, workspace):
     """List the columns of each row, and count the entries of both."""
     start, row_start = workspace.order[COLUMN_START], workspace.order[ROW_START]
@@ -124,8 +143,7 @@ def peel_columns(n_rows, workspace):
     column_done, row_done = workspace.order[COLUMN_DONE], workspace.order[ROW_DONE]
     pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
     entry_row, entry_column = workspace.entry_index[ENTRY_ROW], workspace.entry_index[ENTRY_COLUMN]
-    entry_value, pivot_value = workspace.entry_value, workspace.by_row[PIVOT_VALUE]
-    row_scale = workspace.by_row[ROW_SCALE]
+    pivot_entry = workspace.order[PIVOT_ENTRY]
     # The pivot arrays double as the queue: entries before `done` are eliminated, those up to `found` wait.
     found = 0
     for column in range(n_rows):
@@ -141,9 +159,7 @@ def peel_columns(n_rows, workspace):
         for entry in range(start[column], start[column + 1]):
             if row_done[entry_row[entry]] == 0:
                 row = entry_row[entry]
-                pivot_value[done] = entry_value[entry]
-        if abs(pivot_value[done]) <= SINGULARITY_TOLERANCE * row_scale[row]:
-            return -1
+                pivot_entry[done] = entry
         pivot_row[done] = row
         row_done[row] = 1
         column_done[column] = 1
@@ -194,10 +210,7 @@ def peel_rows(n_rows, first, workspace):
         for entry in range(start[column], start[column + 1]):
             other = entry_row[entry]
             if other == row:
-                value = workspace.entry_value[entry]
-                if abs(value) <= SINGULARITY_TOLERANCE * workspace.by_row[ROW_SCALE, row]:
-                    return -1
-                workspace.by_row[PIVOT_VALUE, done] = value
+                workspace.order[PIVOT_ENTRY, done] = entry
             elif row_done[other] == 0:
                 count[other] -= 1
                 if count[other] == 1:
@@ -259,24 +272,43 @@ def factor_nucleus(n_rows, first, workspace):
     return True
 
 
-@kernel
-def factorise(program, basis, workspace):
-    """Prepare W for solving; return False if it is singular."""
-    n_rows = basis.slot_arm.shape[0]
+@rare_kernel
+def find_order(n_rows, workspace):
+    """Find an order in which the loaded columns are eliminated; return False if there is none, as W is singular."""
     counts = workspace.counts
-    load_columns(program, basis, workspace)
     load_rows(n_rows, workspace)
     by_column = peel_columns(n_rows, workspace)
     counts[BY_COLUMN] = by_column
     counts[BY_ROW] = 0
-    counts[NUCLEUS] = 0
     if by_column < 0 or by_column == n_rows:
         return by_column == n_rows
     by_row = peel_rows(n_rows, by_column, workspace)
     counts[BY_ROW] = by_row - by_column
-    if by_row < 0 or by_row == n_rows:
-        return by_row == n_rows
-    return factor_nucleus(n_rows, by_row, workspace)
+    return by_row >= 0
+
+
+@kernel
+def factorise(program, basis, workspace):
+    """Prepare W for solving; return False if it is singular.
+
+    The order of elimination depends on where W has entries, not on their values, and is kept until the basis changes.
+    """
+    n_rows = basis.slot_arm.shape[0]
+    counts = workspace.counts
+    if counts[ORDER_KEPT] == 1 and program.arm_rows.shape[1] == 1:
+        reload_columns(program, basis, workspace)
+    else:
+        load_columns(program, basis, workspace)
+        if counts[ORDER_KEPT] == 0 and not find_order(n_rows, workspace):
+            return False
+        counts[ORDER_KEPT] = 1
+    peeled = counts[BY_COLUMN] + counts[BY_ROW]
+    for step in range(peeled):
+        value = workspace.entry_value[workspace.order[PIVOT_ENTRY, step]]
+        if abs(value) <= SINGULARITY_TOLERANCE * workspace.by_row[ROW_SCALE, workspace.order[PIVOT_ROW, step]]:
+            return False
+    counts[NUCLEUS] = 0
+    return peeled == n_rows or factor_nucleus(n_rows, peeled, workspace)
 
 
 @rare_kernel
@@ -311,7 +343,7 @@ def solve_columns(workspace, right_side, solution):
     first = by_column + workspace.counts[BY_ROW]
     start = workspace.order[COLUMN_START]
     pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
-    pivot_value = workspace.by_row[PIVOT_VALUE]
+    pivot_entry = workspace.order[PIVOT_ENTRY]
     entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
     # Rows that were peeled last are settled first, then the nucleus, then the columns from the last peeled on.
     for turn in range(first):
@@ -321,7 +353,7 @@ def solve_columns(workspace, right_side, solution):
         if turn == first - by_column and workspace.counts[NUCLEUS] > 0:
             solve_nucleus_columns(first, workspace, right_side, solution)
         column = pivot_column[step]
-        value = right_side[pivot_row[step]] / pivot_value[step]
+        value = right_side[pivot_row[step]] / entry_value[pivot_entry[step]]
         solution[column] = value
         if value != 0.0:
             for entry in range(start[column], start[column + 1]):
@@ -365,7 +397,7 @@ def solve_rows(workspace, right_side, solution):
     first = by_column + workspace.counts[BY_ROW]
     start = workspace.order[COLUMN_START]
     pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
-    pivot_value = workspace.by_row[PIVOT_VALUE]
+    pivot_entry = workspace.order[PIVOT_ENTRY]
     entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
     if by_column == 0 and workspace.counts[NUCLEUS] > 0:
         solve_nucleus_rows(first, workspace, right_side, solution)
@@ -380,6 +412,6 @@ def solve_rows(workspace, right_side, solution):
         for entry in range(start[column], start[column + 1]):
             if entry_row[entry] != row:
                 total -= entry_value[entry] * solution[entry_row[entry]]
-        solution[row] = total / pivot_value[step]
+        solution[row] = total / entry_value[pivot_entry[step]]
         if turn == by_column - 1 and workspace.counts[NUCLEUS] > 0:
             solve_nucleus_rows(first, workspace, right_side, solution)

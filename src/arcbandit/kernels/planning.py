@@ -194,10 +194,10 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
         workspace.counts[BOUNDS_OF] = 0
         measure_scales(program, workspace)
         warm = is_usable(program, basis)
+        open_rows(workspace, 0)
     stage = MEET_FLOORS
     proven = False
     failures = 0
-    open_rows(workspace, 0)
     allowed = program.available
     for _ in range(ATTEMPTS):
         if not warm and not crash_basis(program, basis):

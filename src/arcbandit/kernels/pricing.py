@@ -38,6 +38,7 @@ from arcbandit.kernels.program import (
     VALUE_BOUND,
 )
 
+FEW_PAIRS = 128  # up to here it is faster to look at every pair than to keep bounds
 FEW_CONTEXTS = 64  # up to here it is faster to look up all keys than to find out which changed
 
 
@@ -136,10 +137,14 @@ def evaluate_shares(program, basis, workspace):
     n_rows = basis.slot_arm.shape[0]
     gap = workspace.by_row[DUAL_ROW]
     look_up_keys(program, basis, workspace)
+    one_row_an_arm = program.arm_rows.shape[1] == 1
     for row in range(n_rows):
         gap[row] = program.floors[row]
     for arm in range(program.arm_rows.shape[0]):
         earned = workspace.by_arm[KEY_REVENUE_SUM, arm] + program.lean[1] * workspace.by_arm[KEY_ROOT_SUM, arm]
+        if one_row_an_arm:
+            gap[arm] -= earned
+            continue
         for place in range(program.arm_rows.shape[1]):
             signed = program.arm_rows[arm, place]
             if signed > 0:
@@ -186,6 +191,12 @@ def evaluate_prices(program, basis, weight, shortfall_price, workspace):
                 objective_of(program, basis.key[context], context) - objective_of(program, arm, context)
             )
     solve_rows(workspace, wanted, workspace.by_row[PRICE])
+    if program.arm_rows.shape[1] == 1:
+        for arm in range(n_rows):
+            price = workspace.by_row[PRICE, arm]
+            workspace.by_arm[ARM_PRICE, arm] = price
+            workspace.by_arm[ARM_PRICE_SIZE, arm] = abs(price)
+        return
     spread_over_arms(program, workspace.by_row[PRICE], workspace.by_arm[ARM_PRICE])
     # The prices of an arm's rows may cancel; how far their sum can be trusted shows in their sizes.
     for arm in range(program.arm_rows.shape[0]):
@@ -318,19 +329,51 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
 
 
 @kernel
+def value_of_key(program, basis, weight, context, workspace):
+    """What a context's key is worth at the prices, per unit of the context's probability."""
+    price = workspace.by_arm[ARM_PRICE, basis.key[context]]
+    return (
+        weight * workspace.by_context[KEY_OBJECTIVE, context]
+        + price * workspace.by_context[KEY_REVENUE, context]
+        + (weight * program.lean[0] + price * program.lean[1]) * workspace.by_context[KEY_ROOT, context]
+    )
+
+
+@kernel
+def best_of_few(program, basis, allowed, weight, workspace):
+    """`best_pair` by looking at every pair, without bounds."""
+    best = 0.0
+    chosen = -1
+    where = -1
+    for context in range(basis.key.shape[0]):
+        key_value = value_of_key(program, basis, weight, context, workspace)
+        for arm in range(allowed.shape[0]):
+            price = workspace.by_arm[ARM_PRICE, arm]
+            value = (
+                weight * program.objective[arm, context]
+                + price * program.revenue[arm, context]
+                + (weight * program.lean[0] + price * program.lean[1]) * program.root[arm, context]
+            )
+            if value > key_value and allowed[arm, context]:
+                excess = pair_excess(program, basis, weight, arm, context, workspace)
+                if excess > best:
+                    best = excess
+                    chosen = arm
+                    where = context
+    return best, chosen, where
+
+
+@kernel
 def best_pair(program, basis, allowed, weight, workspace):
     """The nonbasic pair whose entering gains most: (excess, arm, context), excess 0 if none gains."""
+    if allowed.size <= FEW_PAIRS:
+        return best_of_few(program, basis, allowed, weight, workspace)
     off = refresh_bounds(program, basis, allowed, weight, workspace)
     best = 0.0
     chosen = -1
     where = -1
     for context in range(basis.key.shape[0]):
-        price = workspace.by_arm[ARM_PRICE, basis.key[context]]
-        value = (
-            weight * workspace.by_context[KEY_OBJECTIVE, context]
-            + price * workspace.by_context[KEY_REVENUE, context]
-            + (weight * program.lean[0] + price * program.lean[1]) * workspace.by_context[KEY_ROOT, context]
-        )
+        value = value_of_key(program, basis, weight, context, workspace)
         if value <= workspace.by_context[VALUE_BOUND, context] + off or program.changed[context]:
             excess, arm = set_bound_of_context(program, basis, allowed, weight, context, workspace)
             if excess > best:

@@ -30,7 +30,7 @@ SURPLUS = -1
 SHORTFALL = -2
 
 # Rows of Workspace.by_row, one number for each coupling row (or slot); ROW_SCALE has the objective's scale at its end.
-ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE, PIVOT_VALUE = range(8)
+ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE = range(7)
 # Rows of Workspace.by_arm.
 ARM_PRICE, ARM_DUAL_ROW, ARM_PRICE_SIZE, PRICE_AT_BOUND, REVENUE_SCALE = range(5)
 # Two more: p times revenue, and p times root, summed over the contexts whose key the arm is; NaN if not known.
@@ -44,11 +44,13 @@ COLUMN_START, ROW_START, COLUMN_DONE, ROW_DONE, PIVOT_ROW, PIVOT_COLUMN, POSITIO
 COLUMN_COUNT = ROW_COUNT = PERMUTATION = 7
 # Two more rows: whether the surplus and the shortfall of a coupling row may be positive.
 SURPLUS_OPEN, SHORTFALL_OPEN = range(8, 10)
+PIVOT_ENTRY = 10  # where an eliminated column's pivot stands among the entries
 # Rows of Workspace.entry_index.
 ENTRY_ROW, ENTRY_COLUMN = range(2)
 # Places of Workspace.counts.
-BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT = range(6)
-# BOUNDS_OF: 0 if the bounds are void, else who may resume with them. KEYS_KEPT: 0 if what is kept of the keys is void.
+BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT, ORDER_KEPT = range(7)
+# BOUNDS_OF: 0 if the bounds are void, else who may resume with them. KEYS_KEPT and ORDER_KEPT: 0 if
+# what is kept of the keys, and the order of elimination, are void.
 SOMEBODY = 1
 # Places of Workspace.scalars: the leans at which the bounds were set, the largest root, the largest |reward|.
 OBJECTIVE_LEAN_AT_BOUND, REVENUE_LEAN_AT_BOUND, LARGEST_ROOT, REWARD_SCALE = range(4)
@@ -73,7 +75,8 @@ class Program(NamedTuple):
     changed: np.ndarray  # bool, shape (C,): whether a pair of the context changed since its bounds were set
     available: np.ndarray  # bool, shape (K, C)
     floors: np.ndarray  # r, shape (M,)
-    arm_rows: np.ndarray  # int64, shape (K, R): rows of an arm, m + 1 for sign 1, -(m + 1) for -1, 0 for none
+    # int64, shape (K, R): rows of an arm, m + 1 for sign 1, -(m + 1) for -1, 0 for none; R = 1 if row k is arm k's alone
+    arm_rows: np.ndarray
 
 
 class Basis(NamedTuple):
@@ -91,15 +94,15 @@ class Workspace(NamedTuple):
     in every kernel that it passes through.
     """
 
-    by_row: np.ndarray  # float64, shape (8, M + 1)
+    by_row: np.ndarray  # float64, shape (7, M + 1)
     by_arm: np.ndarray  # float64, shape (7, K)
     by_context: np.ndarray  # float64, shape (6, C)
     face: np.ndarray  # bool, pairs that a second objective may use, shape (K, C)
-    order: np.ndarray  # int32, shape (10, M + 1)
+    order: np.ndarray  # int32, shape (11, M + 1)
     entry_index: np.ndarray  # int32, shape (2, E), the working matrix by columns and by rows
     entry_value: np.ndarray  # float64, shape (E,), by columns
     nucleus: np.ndarray  # float64, shape (M, M), dense LU of what no singleton resolves
-    counts: np.ndarray  # int64, shape (6,)
+    counts: np.ndarray  # int64, shape (7,)
     scalars: np.ndarray  # float64, shape (4,)
 
 
@@ -116,14 +119,14 @@ def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int 
     """Room for problems of this shape; `rows_per_arm` is the most rows that any arm takes part in."""
     entries = max(1, 2 * rows_per_arm * n_rows)
     return Workspace(
-        by_row=np.ones((8, n_rows + 1)),
+        by_row=np.ones((7, n_rows + 1)),
         by_arm=np.zeros((7, n_arms)),
         by_context=np.zeros((6, n_contexts)),
         face=np.ones((n_arms, n_contexts), dtype=np.bool_),
-        order=np.zeros((10, n_rows + 1), dtype=np.int32),
+        order=np.zeros((11, n_rows + 1), dtype=np.int32),
         entry_index=np.zeros((2, entries), dtype=np.int32),
         entry_value=np.zeros(entries),
         nucleus=np.zeros((n_rows, n_rows)),
-        counts=np.zeros(6, dtype=np.int64),
+        counts=np.zeros(7, dtype=np.int64),
         scalars=np.zeros(4),
     )

@@ -19,6 +19,7 @@ from arcbandit.kernels.program import (
     KEY_DUAL_ROW,
     KEY_REVENUE_SUM,
     KEY_SHARE,
+    ORDER_KEPT,
     PIVOT_TOLERANCE,
     PIVOTS,
     PRICE,
@@ -43,6 +44,7 @@ def replace(program, basis, leaving, arm, context, kept, workspace, allocation):
     written.
     """
     n_rows = basis.slot_arm.shape[0]
+    workspace.counts[ORDER_KEPT] = 0
     slot = leaving
     if leaving < n_rows:
         left = basis.slot_arm[leaving]
@@ -296,6 +298,8 @@ def simplex(program, basis, allowed, weight, shortfall_price, kept, workspace, a
     n_contexts = basis.key.shape[0]
     stalled = 0
     dual_steps = 0
+    if not kept:
+        workspace.counts[ORDER_KEPT] = 0
     for _ in range(1000 + 50 * (n_rows + n_contexts)):
         if not evaluate(program, basis, weight, shortfall_price, workspace):
             return PlanStatus.PIVOT_LIMIT

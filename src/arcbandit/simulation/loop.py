@@ -119,6 +119,9 @@ def uses_optimal_columns(world, memory, place, workspace):
 @kernel
 def add_to_rows(arm_rows, arm, amount, by_row):
     """Add an arm's revenue to the rows it takes part in."""
+    if arm_rows.shape[1] == 1:
+        by_row[arm] += amount
+        return
     for place in range(arm_rows.shape[1]):
         row = arm_rows[arm, place] - 1
         if row < 0:

@@ -210,11 +210,11 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
             workspace.counts[BOUNDS_OF] = 0
             workspace.counts[KEYS_KEPT] = 0
         status = simplex(program, basis, allowed, weight, 1.0 - weight, resume, workspace, allocation)
+        if status == PlanStatus.OPTIMAL and stage != FALL_SHORT_LEAST:
+            write_allocation(basis, resume, workspace, allocation)
+            workspace.counts[BOUNDS_OF] = owner if stage == MEET_FLOORS else 0
+            return PlanStatus.OPTIMAL if stage == MEET_FLOORS else PlanStatus.INFEASIBLE
         if stage == MEET_FLOORS:
-            if status == PlanStatus.OPTIMAL:
-                write_allocation(basis, resume, workspace, allocation)
-                workspace.counts[BOUNDS_OF] = owner
-                return status
             resume = False
             proven = status == PlanStatus.INFEASIBLE and proves_infeasible(program, workspace)
             workspace.counts[BOUNDS_OF] = 0
@@ -228,7 +228,7 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
             warm = False
         elif status != PlanStatus.OPTIMAL:
             return PlanStatus.PIVOT_LIMIT
-        elif stage == FALL_SHORT_LEAST:
+        else:
             warm = True
             if not proven and falls_short_nowhere(basis, workspace):
                 open_rows(workspace, 0)
@@ -245,10 +245,6 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
                 restrict_to_face(program, basis, workspace)
                 allowed = workspace.face
                 stage = EARN_MOST
-        else:
-            write_allocation(basis, False, workspace, allocation)
-            workspace.counts[BOUNDS_OF] = 0
-            return PlanStatus.INFEASIBLE
     return PlanStatus.PIVOT_LIMIT
 
 

@@ -29,6 +29,43 @@ CALL_SMALL = """
 from small.kernels.outer import outer
 print(outer(10.0), sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
 """
+CONSTANTS = """
+from small.kernels.compile import entry_kernel, kernel, rare_kernel
+
+@kernel
+def copied(x, turns):
+    return x + turns
+
+@rare_kernel
+def called(x, turns):
+    for turn in range(turns):
+        x = x * x + turn
+    return x
+
+@entry_kernel
+def outer(x, turns):
+    return copied(called(x, 2), 1) + called(copied(x, turns), turns)
+"""
+COUNT_CALLS = """
+from small.kernels.constants import called, copied, outer
+print(outer(1.0, 1))
+print(len(called.signatures), len(copied.signatures))
+(code,) = outer.inspect_llvm().values()
+print(sum(name in line for line in code.splitlines() if line.startswith("define") for name in ("called", "copied")))
+"""
+COLLECTS = """
+import gc
+from small.kernels.outer import outer
+outer(10.0)
+print(gc.isenabled())
+try:
+    outer("a word")
+except Exception as error:
+    print(type(error).__name__, gc.isenabled())
+gc.disable()
+outer(10)
+print(gc.isenabled())
+"""
 CALL_PLAN = """
 from arcbandit import paper_instance, plan
 from arcbandit.kernels.planning import plan as plan_kernel
@@ -160,6 +197,19 @@ def test_editing_a_called_kernel_compiles_anew(small_package, tmp_path):
     assert output(CALL_SMALL, **settings) == ["31.0", "0", "1"]
     (small_package / "inner.py").write_text(INNER.format(factor="2.0"))
     assert output(CALL_SMALL, **settings) == ["21.0", "1", "0"]
+
+
+def test_a_rare_kernel_is_called_and_constants_compile_nothing_twice(small_package, tmp_path):
+    """One signature each, and of both kernels only the rare one is left as a function of its own."""
+    (small_package / "constants.py").write_text(CONSTANTS)
+    found = output(COUNT_CALLS, PYTHONPATH=tmp_path, ARCBANDIT_CACHE_DIR=tmp_path / "cache")
+    assert found == ["7.0", "1", "1", "1"]
+
+
+def test_compiling_leaves_the_garbage_collector_as_it_was(small_package, tmp_path):
+    """It rests only while the compiler runs, whether that succeeds or not."""
+    found = output(COLLECTS, PYTHONPATH=tmp_path, ARCBANDIT_CACHE_DIR=tmp_path / "cache")
+    assert found == ["True", "TypingError", "True", "False"]
 
 
 def test_a_second_process_loads_the_planning_kernel_from_the_cache(tmp_path):

@@ -2,7 +2,7 @@
 
 import math
 
-from arcbandit.kernels.compile import rare_kernel
+from arcbandit.kernels.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import MEAN, PULLS
 from arcbandit.policies.state import (
     DIALS,
@@ -22,7 +22,7 @@ NEVER_PULLED = -1.0  # stands for the infinite radius
 OUT_OF_REACH = 1e-12  # an upper bound this far below its floor, or negative, earns it at no share
 
 
-@rare_kernel
+@kernel
 def write_pooled_estimates(problem, statistics, round_number, means, radii):
     """Write m_k, the mean of all rewards of an arm, and sigma sqrt(6 (1 + c) log t / N_k)."""
     n_arms, n_contexts = problem.available.shape
@@ -58,7 +58,7 @@ def write_floor_shares(problem, means, radii, side, shares):
     return total
 
 
-@rare_kernel
+@kernel
 def write_proportional_shares(problem, means, radii, shares):
     """Unfeas: write q proportional to lambda / UCB; return its sum, 1 or, if no upper bound is positive, 0."""
     n_arms = problem.available.shape[0]
@@ -77,7 +77,7 @@ def write_proportional_shares(problem, means, radii, shares):
     return 1.0
 
 
-@rare_kernel
+@kernel
 def write_column(problem, means, radii, shares, rest, context, allocation):
     """Write q + rest e_j over the arms available in a context, j of the largest upper bound; return whether planned.
 

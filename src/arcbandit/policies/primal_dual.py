@@ -5,7 +5,7 @@ Rewards and floors are counted in units of an upper bound on the mean rewards.
 
 import math
 
-from arcbandit.kernels.compile import rare_kernel
+from arcbandit.kernels.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, explore_unplayed, radius_factor
 from arcbandit.policies.state import (
     DIALS,
@@ -40,13 +40,13 @@ REWARD_WEIGHT = DIALS
 RATE_SCALE = DIALS
 
 
-@rare_kernel
+@kernel
 def scaled(value, unit):
     """A value in units of `unit`, finite."""
     return max(-LARGEST, min(LARGEST, value / unit))
 
 
-@rare_kernel
+@kernel
 def scaled_bound(problem, statistics, arm, context, factor):
     """The mean reward of a pair plus `factor` times n^(-1/2), scaled; 1 for a pair never played."""
     inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
@@ -55,7 +55,7 @@ def scaled_bound(problem, statistics, arm, context, factor):
     return 1.0
 
 
-@rare_kernel
+@kernel
 def scaled_floor(problem, arm):
     """lambda_k, scaled."""
     return scaled(problem.floors[arm], problem.settings[MEAN_BOUND])
@@ -69,13 +69,13 @@ def add_to_queues(problem, arm, reward, queues):
         queues[other] = max(0.0, queues[other] + scaled_floor(problem, other) - earned)
 
 
-@rare_kernel
+@kernel
 def squared_regression_error(problem):
     """kappa log T: what estimating all pairs by their means costs in squared error, up to a constant."""
     return problem.available.size * math.log(max(problem.settings[HORIZON], 2.0))
 
 
-@rare_kernel
+@kernel
 def write_inverse_gaps(scores, available, context, rate, allocation):
     """Write 1 / (eta + rate (max score - score)) over the arms available, eta such that the column sums to 1.
 
@@ -189,7 +189,7 @@ def allocate_loe2d(problem, statistics, memory, allocation):
     return PLANNED
 
 
-@rare_kernel
+@kernel
 def write_hedge_weights(problem, logs, weights):
     """Write nu, the exponential weights over the positive floors and time, whose logarithm stays 0."""
     n_arms = problem.available.shape[0]

@@ -337,8 +337,50 @@ def solve_nucleus_columns(first, workspace, right_side, solution):
 
 
 @kernel
+def solve_peeled_columns(workspace, right_side, solution):
+    """`solve_columns` where every column was peeled and has an entry or two."""
+    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
+    start = workspace.order[COLUMN_START]
+    n_rows = workspace.nucleus.shape[0]
+    for turn in range(n_rows):
+        step = n_rows - 1 - turn
+        column = workspace.order[PIVOT_COLUMN, step]
+        pivot = workspace.order[PIVOT_ENTRY, step]
+        value = right_side[entry_row[pivot]] / entry_value[pivot]
+        solution[column] = value
+        if start[column + 1] - start[column] == 2:
+            other = 2 * start[column] + 1 - pivot
+            right_side[entry_row[other]] -= entry_value[other] * value
+
+
+@kernel
+def solve_peeled_rows(workspace, right_side, solution):
+    """`solve_rows` where every column was peeled and has an entry or two."""
+    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
+    start = workspace.order[COLUMN_START]
+    for step in range(workspace.nucleus.shape[0]):
+        column = workspace.order[PIVOT_COLUMN, step]
+        pivot = workspace.order[PIVOT_ENTRY, step]
+        total = right_side[column]
+        if start[column + 1] - start[column] == 2:
+            other = 2 * start[column] + 1 - pivot
+            total -= entry_value[other] * solution[entry_row[other]]
+        solution[entry_row[pivot]] = total / entry_value[pivot]
+
+
+@kernel
+def is_peeled(workspace):
+    """Whether every column was peeled by itself and, as there is one row an arm, has an entry or two."""
+    n_rows = workspace.nucleus.shape[0]
+    return workspace.counts[BY_COLUMN] == n_rows and workspace.entry_value.shape[0] <= 2 * n_rows
+
+
+@kernel
 def solve_columns(workspace, right_side, solution):
     """Write x with W x = right_side into `solution`, by slot; `right_side` is used up."""
+    if is_peeled(workspace):
+        solve_peeled_columns(workspace, right_side, solution)
+        return
     by_column = workspace.counts[BY_COLUMN]
     first = by_column + workspace.counts[BY_ROW]
     start = workspace.order[COLUMN_START]
@@ -393,6 +435,9 @@ def solve_nucleus_rows(first, workspace, right_side, solution):
 @kernel
 def solve_rows(workspace, right_side, solution):
     """Write y with W' y = right_side into `solution`, by row."""
+    if is_peeled(workspace):
+        solve_peeled_rows(workspace, right_side, solution)
+        return
     by_column = workspace.counts[BY_COLUMN]
     first = by_column + workspace.counts[BY_ROW]
     start = workspace.order[COLUMN_START]

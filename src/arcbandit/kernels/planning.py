@@ -144,20 +144,9 @@ def falls_short_nowhere(basis, workspace):
     return True
 
 
-@kernel
-def write_allocation(basis, kept, workspace, allocation):
-    """Write the plan of an evaluated basis, shape (K, C): rounding below zero clipped, columns summing to 1.
-
-    Where `allocation` is `kept`, it holds an earlier plan less the pairs that left the basis since: then only contexts
-    with slots are written, for the key of any other has all of it.
-    """
-    n_arms, n_contexts = allocation.shape
-    if not kept:
-        for arm in range(n_arms):
-            for context in range(n_contexts):
-                allocation[arm, context] = 0.0
-        for context in range(n_contexts):
-            allocation[basis.key[context], context] = 1.0
+@rare_kernel
+def clip_allocation(basis, workspace, allocation):
+    """Clip what rounding left below zero, and let the columns concerned sum to 1 again."""
     total = workspace.by_context[KEY_DIRECTION]
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
@@ -173,6 +162,33 @@ def write_allocation(basis, kept, workspace, allocation):
             allocation[basis.slot_arm[slot], context] = max(workspace.by_row[SLOT_VALUE, slot], 0.0) / total[context]
             key_share = max(workspace.by_context[KEY_SHARE, context], 0.0)
             allocation[basis.key[context], context] = key_share / total[context]
+
+
+@kernel
+def write_allocation(basis, kept, workspace, allocation):
+    """Write the plan of an evaluated basis, shape (K, C): rounding below zero clipped, columns summing to 1.
+
+    Where `allocation` is `kept`, it holds an earlier plan less the pairs that left the basis since: then only contexts
+    with slots are written, for the key of any other has all of it.
+    """
+    n_arms, n_contexts = allocation.shape
+    if not kept:
+        for arm in range(n_arms):
+            for context in range(n_contexts):
+                allocation[arm, context] = 0.0
+        for context in range(n_contexts):
+            allocation[basis.key[context], context] = 1.0
+    least = 0.0
+    for slot in range(basis.slot_arm.shape[0]):
+        context = basis.slot_context[slot]
+        if context >= 0:
+            share = workspace.by_row[SLOT_VALUE, slot]
+            key_share = workspace.by_context[KEY_SHARE, context]
+            allocation[basis.slot_arm[slot], context] = share
+            allocation[basis.key[context], context] = key_share
+            least = min(least, min(share, key_share))
+    if least < 0.0:
+        clip_allocation(basis, workspace, allocation)
 
 
 @kernel

@@ -347,6 +347,8 @@ def best_of_few(program, basis, allowed, weight, workspace):
     where = -1
     for context in range(basis.key.shape[0]):
         key_value = value_of_key(program, basis, weight, context, workspace)
+        # Rounding makes basic pairs worth a little more than the key. What is beyond rounding exceeds this.
+        key_value += PRICING_TOLERANCE * abs(key_value)
         for arm in range(allowed.shape[0]):
             price = workspace.by_arm[ARM_PRICE, arm]
             value = (
@@ -393,14 +395,17 @@ def price_rows(program, basis, weight, shortfall_price, workspace):
     best_row = -1
     kind = SURPLUS
     for row in range(n_rows):
+        price = workspace.by_row[PRICE, row]
+        if price >= 0.0 and workspace.order[SHORTFALL_OPEN, row] == 0:
+            continue
         scale = workspace.by_row[ROW_SCALE, row]
-        excess = -scale * workspace.by_row[PRICE, row]
+        excess = -scale * price
         limit = max(tolerance, PRICING_TOLERANCE * scale * shortfall_price)
         if workspace.order[SURPLUS_OPEN, row] == 1 and excess > limit and excess > best:
             best = excess
             best_row = row
             kind = SURPLUS
-        excess = scale * (workspace.by_row[PRICE, row] - shortfall_price)
+        excess = scale * (price - shortfall_price)
         if workspace.order[SHORTFALL_OPEN, row] == 1 and excess > limit and excess > best:
             best = excess
             best_row = row

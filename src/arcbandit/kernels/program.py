@@ -82,9 +82,9 @@ class Program(NamedTuple):
 class Basis(NamedTuple):
     """One basic arm for each context, its key, and M further basic columns, the slots."""
 
-    key: np.ndarray  # arm, int64, shape (C,)
-    slot_arm: np.ndarray  # arm of a basic pair, or row of a surplus or shortfall, int64, shape (M,)
-    slot_context: np.ndarray  # context of a basic pair, or SURPLUS, or SHORTFALL, int64, shape (M,)
+    key: np.ndarray  # arm, int32, shape (C,)
+    slot_arm: np.ndarray  # arm of a basic pair, or row of a surplus or shortfall, int32, shape (M,)
+    slot_context: np.ndarray  # context of a basic pair, or SURPLUS, or SHORTFALL, int32, shape (M,)
 
 
 class Workspace(NamedTuple):
@@ -109,9 +109,9 @@ class Workspace(NamedTuple):
 def make_basis(n_contexts: int, n_rows: int) -> Basis:
     """A basis that is not one yet: the simplex starts cold from it."""
     return Basis(
-        key=np.full(n_contexts, -1, dtype=np.int64),
-        slot_arm=np.arange(n_rows, dtype=np.int64),
-        slot_context=np.full(n_rows, SURPLUS, dtype=np.int64),
+        key=np.full(n_contexts, -1, dtype=np.int32),
+        slot_arm=np.arange(n_rows, dtype=np.int32),
+        slot_context=np.full(n_rows, SURPLUS, dtype=np.int32),
     )
 
 

@@ -60,9 +60,9 @@ class KnownProblem(NamedTuple):
 class Memory(NamedTuple):
     """What a rule keeps between rounds. The warm bases are part of it, or replay would differ."""
 
-    key: np.ndarray  # int64, shape (2, C)
-    slot_arm: np.ndarray  # int64, shape (2, M)
-    slot_context: np.ndarray  # int64, shape (2, M)
+    key: np.ndarray  # int32, shape (2, C)
+    slot_arm: np.ndarray  # int32, shape (2, M)
+    slot_context: np.ndarray  # int32, shape (2, M)
     matrices: np.ndarray  # float64, shape (2, K, C)
     by_arm: np.ndarray  # float64, shape (4, K + 1); the last place is free for the rule
     scalars: np.ndarray  # float64, shape (3,); worked out anew in each round
@@ -71,9 +71,9 @@ class Memory(NamedTuple):
 def make_memory(n_arms: int, n_contexts: int, n_rows: int) -> Memory:
     """Nothing remembered."""
     return Memory(
-        key=np.full((2, n_contexts), -1, dtype=np.int64),
-        slot_arm=np.tile(np.arange(n_rows, dtype=np.int64), (2, 1)),
-        slot_context=np.full((2, n_rows), SURPLUS, dtype=np.int64),
+        key=np.full((2, n_contexts), -1, dtype=np.int32),
+        slot_arm=np.tile(np.arange(n_rows, dtype=np.int32), (2, 1)),
+        slot_context=np.full((2, n_rows), SURPLUS, dtype=np.int32),
         matrices=np.zeros((2, n_arms, n_contexts)),
         by_arm=np.zeros((4, n_arms + 1)),
         scalars=np.zeros(3),

@@ -98,22 +98,21 @@ def uses_optimal_columns(world, memory, place, workspace):
     """Whether the positive columns of a basis are exactly those of the optimum."""
     n_contexts = world.probabilities.shape[0]
     positive = 0
+    unused = 0
     for context in range(n_contexts):
         if workspace.by_context[KEY_SHARE, context] > POSITIVE:
             positive += 1
-            if not world.used_pairs[memory.key[place, context], context]:
-                return False
+            unused += 0 if world.used_pairs[memory.key[place, context], context] else 1
     for slot in range(memory.slot_arm.shape[1]):
         if workspace.by_row[SLOT_VALUE, slot] > POSITIVE:
             positive += 1
             arm = memory.slot_arm[place, slot]
             context = memory.slot_context[place, slot]
             if context >= 0:
-                if not world.used_pairs[arm, context]:
-                    return False
-            elif context != SURPLUS or not world.slack_floors[arm]:
-                return False
-    return positive == world.optimal_columns
+                unused += 0 if world.used_pairs[arm, context] else 1
+            else:
+                unused += 0 if context == SURPLUS and world.slack_floors[arm] else 1
+    return unused == 0 and positive == world.optimal_columns
 
 
 @kernel

@@ -304,8 +304,9 @@ def factorise(program, basis, workspace):
         counts[ORDER_KEPT] = 1
     peeled = counts[BY_COLUMN] + counts[BY_ROW]
     for step in range(peeled):
-        value = workspace.entry_value[workspace.order[PIVOT_ENTRY, step]]
-        if abs(value) <= SINGULARITY_TOLERANCE * workspace.by_row[ROW_SCALE, workspace.order[PIVOT_ROW, step]]:
+        entry = workspace.order[PIVOT_ENTRY, step]
+        scale = workspace.by_row[ROW_SCALE, workspace.entry_index[ENTRY_ROW, entry]]
+        if abs(workspace.entry_value[entry]) <= SINGULARITY_TOLERANCE * scale:
             return False
     counts[NUCLEUS] = 0
     return peeled == n_rows or factor_nucleus(n_rows, peeled, workspace)

@@ -39,7 +39,7 @@ from arcbandit.kernels.program import (
 )
 
 FEW_PAIRS = 128  # up to here it is faster to look at every pair than to keep bounds
-FEW_CONTEXTS = 64  # up to here it is faster to look up all keys than to find out which changed
+FEW_CONTEXTS = 64  # up to here it is faster to look up all keys than to keep sums over them
 
 
 @rare_kernel
@@ -105,12 +105,12 @@ def add_key(program, arm, context, workspace):
 def look_up_keys(program, basis, workspace):
     """Bring up to date what is known of the keys: their coefficients by context and, by arm, sums of these.
 
-    Where there are many contexts, only what changed is looked up, and only the sums of the arms concerned are worked
-    out anew. Each is added up context after context in any case, so that it does not depend on what was kept.
+    Only what changed is looked up, and only the sums of the arms concerned are worked out anew. Each is added up
+    context after context in any case, so that it does not depend on what was kept.
     """
     n_contexts = basis.key.shape[0]
     revenue_sum, root_sum = workspace.by_arm[KEY_REVENUE_SUM], workspace.by_arm[KEY_ROOT_SUM]
-    if workspace.counts[KEYS_KEPT] == 0 or n_contexts <= FEW_CONTEXTS:
+    if workspace.counts[KEYS_KEPT] == 0:
         for arm in range(revenue_sum.shape[0]):
             revenue_sum[arm] = 0.0
             root_sum[arm] = 0.0
@@ -132,25 +132,35 @@ def look_up_keys(program, basis, workspace):
 
 
 @kernel
+def take_from_rows(program, arm, amount, by_row):
+    """Subtract what an arm earns from the rows it takes part in."""
+    if program.arm_rows.shape[1] == 1:
+        by_row[arm] -= amount
+        return
+    for place in range(program.arm_rows.shape[1]):
+        signed = program.arm_rows[arm, place]
+        if signed > 0:
+            by_row[signed - 1] -= amount
+        elif signed < 0:
+            by_row[-signed - 1] += amount
+
+
+@kernel
 def evaluate_shares(program, basis, workspace):
     """Write the value of every basic column: the slots', then the keys' shares."""
     n_rows = basis.slot_arm.shape[0]
     gap = workspace.by_row[DUAL_ROW]
-    look_up_keys(program, basis, workspace)
-    one_row_an_arm = program.arm_rows.shape[1] == 1
     for row in range(n_rows):
         gap[row] = program.floors[row]
-    for arm in range(program.arm_rows.shape[0]):
-        earned = workspace.by_arm[KEY_REVENUE_SUM, arm] + program.lean[1] * workspace.by_arm[KEY_ROOT_SUM, arm]
-        if one_row_an_arm:
-            gap[arm] -= earned
-            continue
-        for place in range(program.arm_rows.shape[1]):
-            signed = program.arm_rows[arm, place]
-            if signed > 0:
-                gap[signed - 1] -= earned
-            elif signed < 0:
-                gap[-signed - 1] += earned
+    if basis.key.shape[0] <= FEW_CONTEXTS:
+        for context in range(basis.key.shape[0]):
+            key = basis.key[context]
+            take_from_rows(program, key, revenue_of(program, key, context), gap)
+    else:
+        look_up_keys(program, basis, workspace)
+        for arm in range(program.arm_rows.shape[0]):
+            earned = workspace.by_arm[KEY_REVENUE_SUM, arm] + program.lean[1] * workspace.by_arm[KEY_ROOT_SUM, arm]
+            take_from_rows(program, arm, earned, gap)
     for context in range(basis.key.shape[0]):
         workspace.by_context[KEY_SHARE, context] = 1.0
     solve_columns(workspace, gap, workspace.by_row[SLOT_VALUE])
@@ -193,9 +203,7 @@ def evaluate_prices(program, basis, weight, shortfall_price, workspace):
     solve_rows(workspace, wanted, workspace.by_row[PRICE])
     if program.arm_rows.shape[1] == 1:
         for arm in range(n_rows):
-            price = workspace.by_row[PRICE, arm]
-            workspace.by_arm[ARM_PRICE, arm] = price
-            workspace.by_arm[ARM_PRICE_SIZE, arm] = abs(price)
+            workspace.by_arm[ARM_PRICE, arm] = workspace.by_row[PRICE, arm]
         return
     spread_over_arms(program, workspace.by_row[PRICE], workspace.by_arm[ARM_PRICE])
     # The prices of an arm's rows may cancel; how far their sum can be trusted shows in their sizes.
@@ -223,14 +231,15 @@ def pair_excess(program, basis, weight, arm, context, workspace):
     """Reduced cost of a pair if it is beyond rounding, else 0: what a unit of it adds to the objective."""
     key = basis.key[context]
     arm_price = workspace.by_arm[ARM_PRICE]
-    price_size = workspace.by_arm[ARM_PRICE_SIZE]
+    # The size of a single row's price is its own.
+    price_size = workspace.by_arm[ARM_PRICE if program.arm_rows.shape[1] == 1 else ARM_PRICE_SIZE]
     objective = weight * objective_of(program, arm, context)
     key_objective = weight * objective_of(program, key, context)
     revenue = revenue_of(program, arm, context)
     key_revenue = revenue_of(program, key, context)
     excess = (objective + arm_price[arm] * revenue) - (key_objective + arm_price[key] * key_revenue)
-    magnitude = (abs(objective) + price_size[arm] * abs(revenue)) + (
-        abs(key_objective) + price_size[key] * abs(key_revenue)
+    magnitude = (abs(objective) + abs(price_size[arm] * revenue)) + (
+        abs(key_objective) + abs(price_size[key] * key_revenue)
     )
     return excess if abs(excess) > PRICING_TOLERANCE * magnitude else 0.0
 
@@ -329,8 +338,21 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
 
 
 @kernel
+def value_of(program, weight, arm, context, workspace):
+    """What a pair is worth at the prices, per unit of the context's probability."""
+    price = workspace.by_arm[ARM_PRICE, arm]
+    return (
+        weight * program.objective[arm, context]
+        + price * program.revenue[arm, context]
+        + (weight * program.lean[0] + price * program.lean[1]) * program.root[arm, context]
+    )
+
+
+@kernel
 def value_of_key(program, basis, weight, context, workspace):
-    """What a context's key is worth at the prices, per unit of the context's probability."""
+    """`value_of` for a context's key, from what is kept of it where there are many."""
+    if basis.key.shape[0] <= FEW_CONTEXTS:
+        return value_of(program, weight, basis.key[context], context, workspace)
     price = workspace.by_arm[ARM_PRICE, basis.key[context]]
     return (
         weight * workspace.by_context[KEY_OBJECTIVE, context]
@@ -350,13 +372,7 @@ def best_of_few(program, basis, allowed, weight, workspace):
         # Rounding makes basic pairs worth a little more than the key. What is beyond rounding exceeds this.
         key_value += PRICING_TOLERANCE * abs(key_value)
         for arm in range(allowed.shape[0]):
-            price = workspace.by_arm[ARM_PRICE, arm]
-            value = (
-                weight * program.objective[arm, context]
-                + price * program.revenue[arm, context]
-                + (weight * program.lean[0] + price * program.lean[1]) * program.root[arm, context]
-            )
-            if value > key_value and allowed[arm, context]:
+            if value_of(program, weight, arm, context, workspace) > key_value and allowed[arm, context]:
                 excess = pair_excess(program, basis, weight, arm, context, workspace)
                 if excess > best:
                     best = excess

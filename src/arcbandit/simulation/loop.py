@@ -31,7 +31,8 @@ UNCOVERED, MATCHED_WITH_REGRET, SAFE, SAFE_WITH_VIOLATION, UNMATCHED, UNMATCHED_
 N_TOTALS = 15
 # Rows of Meters.by_row: sums and worst windows of each floor.
 SHORTFALL, EARNED, WORST_EXPECTED, WORST_REALISED = range(4)
-# Two more for the round and the window at hand.
+N_KINDS = 4  # those that are recorded
+# Three more for the round and the window at hand.
 EXPECTED_NOW, WINDOW_EXPECTED, WINDOW_REALISED = range(4, 7)
 N_BY_ROW = 7
 
@@ -69,6 +70,14 @@ class Meters(NamedTuple):
     totals: np.ndarray  # float64, shape (N_TOTALS,)
     by_row: np.ndarray  # float64, shape (N_BY_ROW, M)
     window: np.ndarray  # float64, expected and realised revenue of the last W rounds, shape (2, M, W)
+
+
+def make_meters(n_rows: int, window: int) -> Meters:
+    """Nothing measured yet; `window` is W, 0 for no windows."""
+    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, window)))
+    # A window that never fell short still has a worst one: the maximum starts below any shortfall.
+    meters.by_row[[WORST_EXPECTED, WORST_REALISED]] = -np.inf if window else np.nan
+    return meters
 
 
 @kernel

@@ -15,9 +15,10 @@ from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning import Plan, solve_lp
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import policy as policy_by_name
-from arcbandit.simulation.loop import N_BY_ROW, N_TOTALS, WORST_EXPECTED, WORST_REALISED, Meters, World, play_rounds
+from arcbandit.simulation.device import device_name, play_on_device, to_host, use_cuda
+from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World, make_meters, play_rounds
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
-from arcbandit.simulation.trace import BY_FLOOR, Trace
+from arcbandit.simulation.trace import Trace
 
 Floats = NDArray[np.float64]
 
@@ -59,6 +60,7 @@ def simulate(
     available: ArrayLike | None = None,
     suboptimality_gap: float | None = None,
     progress: Progress | None = None,
+    device: str = "cpu",
 ) -> Trace:
     """Run each policy for `epochs` independent epochs of `horizon` rounds and record every metric.
 
@@ -66,7 +68,8 @@ def simulate(
     meet the same contexts and the same noise. `jobs` workers share the epochs: threads, or whatever backend
     joblib.parallel_config sets; the result does not depend on it. `checkpoints` is how many, or which rounds.
     `window` is the length of the sliding windows over which each floor's worst shortfall is reported. With
-    `suboptimality_gap` (rho*) the run counts where the paper's statements hold.
+    `suboptimality_gap` (rho*) the run counts where the paper's statements hold. With `device` "cuda" a GPU plays, one
+    epoch a thread, by the same kernels; "auto" takes one where it is there.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -84,13 +87,14 @@ def simulate(
         raise InvalidInputError(f"window must not be longer than the horizon {horizon}, got {length}.")
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, (int, np.integer)) or jobs == 0):
         raise InvalidInputError(f"jobs must be a whole number other than 0, or None for all cores, got {jobs!r}.")
+    on_device = use_cuda(device)
     labelled = _labelled(policies)
     source = RewardSource(rewards, instance)
     places = _checkpoints(checkpoints, horizon)
     mask = None if available is None else np.array(available)
     optimum = _optimum(instance, mask)
-    tasks = [
-        Task(
+    tasks = {
+        label: Task(
             instance,
             label,
             policy,
@@ -100,26 +104,25 @@ def simulate(
             np.nan if suboptimality_gap is None else suboptimality_gap,
             horizon,
             int(seed),
-            epoch,
+            0,
             places,
             length,
         )
         for label, policy in labelled.items()
-        for epoch in range(epochs)
-    ]
+    }
     # Checked before any work is done: a policy that does not fit the instance says so at once.
     for policy in labelled.values():
         policy.for_instance(instance, horizon=horizon, available=mask)
-    results = list(_run_all(tasks, jobs, progress))
-    by_policy = {
-        label: [results[place] for place, task in enumerate(tasks) if task.label == label] for label in labelled
-    }
+    played = _on_device(tasks, epochs, progress) if on_device else _on_cpu(tasks, epochs, jobs, progress)
+    by_policy: dict[str, list[tuple[Floats, Floats]]] = {label: [] for label in labelled}
+    for label, records, floor_records in played:
+        by_policy[label].append((to_host(records), to_host(floor_records)))
     return Trace(
         rounds=places,
         policies=tuple(labelled),
         floors=(*instance.arms, *(group.name for group in instance.group_floors)),
-        records={label: np.array([record for record, _ in parts]) for label, parts in by_policy.items()},
-        floor_records={label: np.array([floors for _, floors in parts]) for label, parts in by_policy.items()},
+        records={label: np.concatenate([records for records, _ in parts]) for label, parts in by_policy.items()},
+        floor_records={label: np.concatenate([floors for _, floors in parts]) for label, parts in by_policy.items()},
         settings={
             "instance": instance.to_dict(),
             "optimal_value": optimum.value,
@@ -129,6 +132,7 @@ def simulate(
             "seed": int(seed),
             "rewards": source.name,
             "window": length or None,
+            "device": device_name() if on_device else "cpu",
             "versions": versions_in_use(),
         },
     )
@@ -136,31 +140,12 @@ def simulate(
 
 def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
     """Play one epoch; return its sums (N_TOTALS, P) and floors' sums (4, P, M) at the checkpoints."""
-    bound = task.policy.for_instance(
-        task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch
-    )
+    bound = bind(task)
+    world = make_world(task)
     n_rows = bound._problem.floors.shape[0]
-    source = RewardSource(task.rewards, task.instance)
-    optimum = task.optimum
-    slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors])
-    world = World(
-        mean_rewards=task.instance.mean_rewards.copy(),
-        probabilities=task.instance.context_probabilities.copy(),
-        optimal_value=optimum.value,
-        used_pairs=np.ascontiguousarray(~optimum.idle_pairs),
-        slack_floors=slack_floors,
-        optimal_columns=int((~optimum.idle_pairs).sum() + slack_floors.sum()),
-        model=int(source.model),
-        noise_scale=task.instance.noise_scale,
-        samples=source.samples,
-        sample_start=source.sample_start,
-        suboptimality_gap=float(task.suboptimality_gap),
-    )
-    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, task.window)))
-    # A window that never fell short still has a worst one: the maximum starts below any shortfall.
-    meters.by_row[[WORST_EXPECTED, WORST_REALISED]] = -np.inf if task.window else np.nan
+    meters = make_meters(n_rows, task.window)
     record = np.zeros((N_TOTALS, len(task.checkpoints)))
-    floor_record = np.zeros((len(BY_FLOOR), len(task.checkpoints), n_rows))
+    floor_record = np.zeros((N_KINDS, len(task.checkpoints), n_rows))
     stretch = max(1, WORK_BETWEEN_LOOKS // task.instance.n_pairs)
     for first in range(1, task.horizon + 1, stretch):
         last = min(first + stretch - 1, task.horizon)
@@ -186,6 +171,42 @@ def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floa
     return record, floor_record
 
 
+def bind(task: Task) -> Policy:
+    """The policy of a task, nothing seen yet."""
+    return task.policy.for_instance(
+        task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch
+    )
+
+
+def make_world(task: Task) -> World:
+    """What the policy of a task is not told."""
+    source = RewardSource(task.rewards, task.instance)
+    optimum = task.optimum
+    slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors])
+    return World(
+        mean_rewards=task.instance.mean_rewards.copy(),
+        probabilities=task.instance.context_probabilities.copy(),
+        optimal_value=optimum.value,
+        used_pairs=np.ascontiguousarray(~optimum.idle_pairs),
+        slack_floors=slack_floors,
+        optimal_columns=int((~optimum.idle_pairs).sum() + slack_floors.sum()),
+        model=int(source.model),
+        noise_scale=task.instance.noise_scale,
+        samples=source.samples,
+        sample_start=source.sample_start,
+        suboptimality_gap=float(task.suboptimality_gap),
+    )
+
+
+Played = Iterator[tuple[str, Any, Any]]  # a policy's label, records and floors' records of some of its epochs
+
+
+def _on_cpu(tasks: dict[str, Task], epochs: int, jobs: int | None, progress: Progress | None) -> Played:
+    all_tasks = [task._replace(epoch=epoch) for task in tasks.values() for epoch in range(epochs)]
+    for task, (record, floor_record) in zip(all_tasks, _run_all(all_tasks, jobs, progress), strict=True):
+        yield task.label, record[np.newaxis], floor_record[np.newaxis]
+
+
 def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> Iterator[tuple[Floats, Floats]]:
     if jobs == 1:
         for task in tasks:
@@ -198,6 +219,15 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
         if progress is not None:
             progress(task.horizon)
         yield result
+
+
+def _on_device(tasks: dict[str, Task], epochs: int, progress: Progress | None) -> Played:
+    for label, task in tasks.items():
+        chunks = play_on_device(bind(task), make_world(task), task.horizon, epochs, task.checkpoints, task.window)
+        for records, floor_records in chunks:
+            if progress is not None:
+                progress(len(records) * task.horizon)
+            yield label, records, floor_records
 
 
 def _optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Plan:

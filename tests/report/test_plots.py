@@ -18,7 +18,7 @@ from arcbandit.report.plots import (
     spread,
 )
 from arcbandit.report.tables import best_policy, broken_label, result_rows, written, written_share
-from arcbandit.simulation.trace import Estimate, estimate
+from arcbandit.simulation.results import Estimate, estimate
 
 
 def curves_of(axes, policies):

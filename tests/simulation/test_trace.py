@@ -8,7 +8,7 @@ from scipy import stats
 
 from arcbandit import Trace, paper_instance, simulate
 from arcbandit.errors import InvalidInputError
-from arcbandit.simulation.trace import estimate, metric_names, student_quantile
+from arcbandit.simulation.results import estimate, metric_names, student_quantile
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,15 @@ from arcbandit.kernels.cuda import compile_for_device, device_available, import_
 from arcbandit.kernels.program import Workspace, make_workspace
 from arcbandit.policies.base import Policy
 from arcbandit.policies.state import KnownProblem, Memory, make_memory
+from arcbandit.simulation.fold import (
+    N_BINS,
+    N_MOMENTS,
+    FoldedEpochs,
+    bins_in_use,
+    cells_of,
+    pack_cell,
+    take_in_cell,
+)
 from arcbandit.simulation.loop import N_KINDS, N_TOTALS, Meters, World, make_meters, play_rounds
 
 Floats = NDArray[np.float64]
@@ -133,8 +142,7 @@ def play_on_device(
     floor_records = cuda.device_array((chunk, *floor_shape))
     for first in range(0, epochs, chunk):
         count = min(chunk, epochs - first)
-        blocks = -(-count // THREADS_OF_A_BLOCK)
-        play[blocks, THREADS_OF_A_BLOCK](
+        play[blocks_for(count), THREADS_OF_A_BLOCK](
             *shared, start, bound.seed, first, count, horizon, places, records, floor_records
         )
         cuda.synchronize()
@@ -144,6 +152,71 @@ def play_on_device(
 def to_host(array: Any) -> Floats:
     """The array, copied from the device's memory if it is there."""
     return np.asarray(array.copy_to_host() if hasattr(array, "copy_to_host") else array)
+
+
+FOLD_SOURCE = """
+def fold_epochs(records, floor_records, taken, moments, counts):
+    cell = cuda.grid(1)
+    if cell >= counts.shape[0]:
+        return
+    if taken == 0:
+        counts[cell] = 0
+    take_in_cell(records, floor_records, taken, cell, moments, counts)
+"""
+
+PACK_SOURCE = """
+def pack_counts(counts, first_bin, start, packed):
+    cell = cuda.grid(1)
+    if cell < counts.shape[0]:
+        pack_cell(counts, cell, first_bin, start, packed)
+"""
+
+
+@cache
+def fold_kernel() -> Any:
+    """The kernel in which each thread takes the epochs of a chunk into one cell, in their order."""
+    return compile_source("fold_epochs", FOLD_SOURCE, take_in_cell=take_in_cell)
+
+
+@cache
+def pack_kernel() -> Any:
+    """The kernel in which each thread copies the counts of one cell."""
+    return compile_source("pack_counts", PACK_SOURCE, pack_cell=pack_cell)
+
+
+class DeviceFolder:
+    """Takes in the epochs of one policy on the device, as `EpochFolder` does on the CPU."""
+
+    def __init__(self, n_checkpoints: int, n_floors: int) -> None:
+        cuda = import_cuda()
+        n_cells = cells_of(n_checkpoints, n_floors)
+        self._moments = cuda.device_array((N_MOMENTS, n_cells))
+        self._counts = cuda.device_array((n_cells, N_BINS), dtype=np.uint32)
+        self._blocks = blocks_for(n_cells)
+        self._taken = 0
+
+    def take_in(self, records: Any, floor_records: Any) -> None:
+        """Take in epochs that follow those so far."""
+        fold_kernel()[self._blocks, THREADS_OF_A_BLOCK](
+            records, floor_records, self._taken, self._moments, self._counts
+        )
+        self._taken += len(records)
+
+    def finish(self) -> FoldedEpochs:
+        """What they come to."""
+        cuda = import_cuda()
+        moments = to_host(self._moments)
+        first_bin, start = bins_in_use(moments)
+        packed = cuda.device_array(int(start[-1]), dtype=np.uint32)
+        pack_kernel()[self._blocks, THREADS_OF_A_BLOCK](
+            self._counts, cuda.to_device(first_bin), cuda.to_device(start), packed
+        )
+        return FoldedEpochs(moments, first_bin, start, packed.copy_to_host())
+
+
+def blocks_for(count: int) -> int:
+    """How many blocks hold that many threads."""
+    return -(-count // THREADS_OF_A_BLOCK)
 
 
 def epochs_of_a_chunk(epochs: int, bytes_of_an_epoch: int) -> int:
@@ -195,21 +268,23 @@ def play_kernel(rule: int, fields: tuple[Field, ...]) -> Any:
 
     The rule is a constant of it, so that the compiler drops the code of all others.
     """
-    names = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}
-    scope: dict[str, Any] = {
-        "cuda": import_cuda(),
-        "play_rounds": play_rounds,
-        "copy_1": copy_1,
-        "copy_2": copy_2,
-        "copy_3": copy_3,
-        **names,
-        **{kind.__name__: kind for kind in TUPLES.values()},
-    }
-    exec(compile(kernel_source(rule, fields), f"<kernel of rule {rule}>", "exec"), scope)
-    return compile_for_device(scope["play_epochs"])
+    types_by_name = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}
+    tuples = {kind.__name__: kind for kind in TUPLES.values()}
+    copies = {"copy_1": copy_1, "copy_2": copy_2, "copy_3": copy_3}
+    return compile_source(
+        "play_epochs", play_source(rule, fields), play_rounds=play_rounds, **copies, **tuples, **types_by_name
+    )
 
 
-def kernel_source(rule: int, fields: tuple[Field, ...]) -> str:
+def compile_source(name: str, source: str, **names: Any) -> Any:
+    """The kernel of that name in a text that uses `cuda` and the names given."""
+    # Numba's simulator puts its own module in place of `cuda`, which it looks for among the kernel's globals.
+    scope = {"cuda": import_cuda()} | names
+    exec(compile(source, f"<kernel {name}>", "exec"), scope)
+    return compile_for_device(scope[name])
+
+
+def play_source(rule: int, fields: tuple[Field, ...]) -> str:
     """The kernel as text."""
     local = []
     offset = 0

@@ -1,9 +1,10 @@
 """Simulations: policies on an instance, epoch by epoch, on as many workers as there are."""
 
+import itertools
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import joblib
 import numpy as np
@@ -15,9 +16,11 @@ from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning import Plan, solve_lp
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import policy as policy_by_name
-from arcbandit.simulation.device import device_name, play_on_device, to_host, use_cuda
+from arcbandit.simulation.device import DeviceFolder, device_name, play_on_device, to_host, use_cuda
+from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World, make_meters, play_rounds
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
+from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
 
 Floats = NDArray[np.float64]
@@ -25,6 +28,7 @@ Floats = NDArray[np.float64]
 DEFAULT_CHECKPOINTS = 300
 # Pairs times rounds between two looks at the clock and the keyboard: about a tenth of a second.
 WORK_BETWEEN_LOOKS = 2_000_000
+KEPT = ("epochs", "summary")
 
 Progress = Callable[[int], None]  # called with the number of rounds played since the last call
 
@@ -46,9 +50,72 @@ class Task(NamedTuple):
     window: int
 
 
+class Options(TypedDict, total=False):
+    """What `simulate` takes besides, the same whatever it returns."""
+
+    jobs: int | None
+    checkpoints: "int | Iterable[int] | None"
+    rewards: "str | ObservedRewards"
+    window: int | None
+    available: ArrayLike | None
+    suboptimality_gap: float | None
+    progress: Progress | None
+
+
+Policies = Sequence[str | Policy] | Mapping[str, str | Policy]
+
+
+@overload
 def simulate(
     instance: Instance,
-    policies: "Sequence[str | Policy] | Mapping[str, str | Policy]",
+    policies: Policies,
+    horizon: int,
+    epochs: int = ...,
+    seed: int = ...,
+    *,
+    device: Literal["cpu"] = ...,
+    keep: None = ...,
+    **options: Unpack[Options],
+) -> Trace: ...
+@overload
+def simulate(
+    instance: Instance,
+    policies: Policies,
+    horizon: int,
+    epochs: int = ...,
+    seed: int = ...,
+    *,
+    device: str = ...,
+    keep: Literal["epochs"],
+    **options: Unpack[Options],
+) -> Trace: ...
+@overload
+def simulate(
+    instance: Instance,
+    policies: Policies,
+    horizon: int,
+    epochs: int = ...,
+    seed: int = ...,
+    *,
+    device: str = ...,
+    keep: Literal["summary"],
+    **options: Unpack[Options],
+) -> Summary: ...
+@overload
+def simulate(
+    instance: Instance,
+    policies: Policies,
+    horizon: int,
+    epochs: int = ...,
+    seed: int = ...,
+    *,
+    device: str = ...,
+    keep: str | None = ...,
+    **options: Unpack[Options],
+) -> Trace | Summary: ...
+def simulate(
+    instance: Instance,
+    policies: Policies,
     horizon: int,
     epochs: int = 5,
     seed: int = 0,
@@ -61,7 +128,8 @@ def simulate(
     suboptimality_gap: float | None = None,
     progress: Progress | None = None,
     device: str = "cpu",
-) -> Trace:
+    keep: str | None = None,
+) -> Trace | Summary:
     """Run each policy for `epochs` independent epochs of `horizon` rounds and record every metric.
 
     Policies come by name or as configured objects; a mapping gives them labels of its own. In an epoch all of them
@@ -69,7 +137,9 @@ def simulate(
     joblib.parallel_config sets; the result does not depend on it. `checkpoints` is how many, or which rounds.
     `window` is the length of the sliding windows over which each floor's worst shortfall is reported. With
     `suboptimality_gap` (rho*) the run counts where the paper's statements hold. With `device` "cuda" a GPU plays, one
-    epoch a thread, by the same kernels; "auto" takes one where it is there.
+    epoch a thread, by the same kernels; "auto" takes one where it is there. `keep` says what is left: "epochs" gives a
+    Trace with every epoch, "summary" a Summary with means, variances and quantiles over them, whose size does not grow
+    with `epochs`. None is "epochs" on the CPU and "summary" on a GPU.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -87,7 +157,10 @@ def simulate(
         raise InvalidInputError(f"window must not be longer than the horizon {horizon}, got {length}.")
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, (int, np.integer)) or jobs == 0):
         raise InvalidInputError(f"jobs must be a whole number other than 0, or None for all cores, got {jobs!r}.")
+    if keep not in (None, *KEPT):
+        raise InvalidInputError(f"keep must be 'epochs', 'summary' or None, got {keep!r}.")
     on_device = use_cuda(device)
+    kept = keep or ("summary" if on_device else "epochs")
     labelled = _labelled(policies)
     source = RewardSource(rewards, instance)
     places = _checkpoints(checkpoints, horizon)
@@ -113,29 +186,26 @@ def simulate(
     # Checked before any work is done: a policy that does not fit the instance says so at once.
     for policy in labelled.values():
         policy.for_instance(instance, horizon=horizon, available=mask)
+    settings = {
+        "instance": instance.to_dict(),
+        "optimal_value": optimum.value,
+        "feasible": optimum.status == PlanStatus.OPTIMAL,
+        "horizon": horizon,
+        "epochs": epochs,
+        "seed": int(seed),
+        "rewards": source.name,
+        "window": length or None,
+        "device": device_name() if on_device else "cpu",
+        "keep": kept,
+        "versions": versions_in_use(),
+    }
+    floors = (*instance.arms, *(group.name for group in instance.group_floors))
     played = _on_device(tasks, epochs, progress) if on_device else _on_cpu(tasks, epochs, jobs, progress)
-    by_policy: dict[str, list[tuple[Floats, Floats]]] = {label: [] for label in labelled}
-    for label, records, floor_records in played:
-        by_policy[label].append((to_host(records), to_host(floor_records)))
-    return Trace(
-        rounds=places,
-        policies=tuple(labelled),
-        floors=(*instance.arms, *(group.name for group in instance.group_floors)),
-        records={label: np.concatenate([records for records, _ in parts]) for label, parts in by_policy.items()},
-        floor_records={label: np.concatenate([floors for _, floors in parts]) for label, parts in by_policy.items()},
-        settings={
-            "instance": instance.to_dict(),
-            "optimal_value": optimum.value,
-            "feasible": optimum.status == PlanStatus.OPTIMAL,
-            "horizon": horizon,
-            "epochs": epochs,
-            "seed": int(seed),
-            "rewards": source.name,
-            "window": length or None,
-            "device": device_name() if on_device else "cpu",
-            "versions": versions_in_use(),
-        },
-    )
+    if kept == "epochs":
+        records, floor_records = _kept(played)
+        return Trace(places, tuple(labelled), floors, records, floor_records, settings)
+    folder = DeviceFolder if on_device else EpochFolder
+    return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
 
 
 def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
@@ -207,6 +277,32 @@ def _on_cpu(tasks: dict[str, Task], epochs: int, jobs: int | None, progress: Pro
         yield task.label, record[np.newaxis], floor_record[np.newaxis]
 
 
+def _kept(played: Played) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """The records and floors' records of every epoch, by policy."""
+    records: dict[str, list[Floats]] = {}
+    floor_records: dict[str, list[Floats]] = {}
+    for label, some, some_floors in played:
+        records.setdefault(label, []).append(to_host(some))
+        floor_records.setdefault(label, []).append(to_host(some_floors))
+    return (
+        {label: np.concatenate(parts) for label, parts in records.items()},
+        {label: np.concatenate(parts) for label, parts in floor_records.items()},
+    )
+
+
+def _folded(
+    played: Played, folder: "type[EpochFolder] | type[DeviceFolder]", n_checkpoints: int, n_floors: int
+) -> dict[str, FoldedEpochs]:
+    """What the epochs come to, policy by policy, so that there is room for the bins of one only."""
+    folded = {}
+    for label, parts in itertools.groupby(played, key=lambda part: part[0]):
+        taker = folder(n_checkpoints, n_floors)
+        for _, records, floor_records in parts:
+            taker.take_in(records, floor_records)
+        folded[label] = taker.finish()
+    return folded
+
+
 def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> Iterator[tuple[Floats, Floats]]:
     if jobs == 1:
         for task in tasks:
@@ -247,7 +343,7 @@ def _optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Plan:
     )
 
 
-def _labelled(policies: "Sequence[str | Policy] | Mapping[str, str | Policy]") -> dict[str, Policy]:
+def _labelled(policies: Policies) -> dict[str, Policy]:
     if isinstance(policies, (str, Policy)):
         policies = [policies]
     labelled: dict[str, Policy] = {}

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.compile import config, kernel
-from arcbandit.kernels.confidence import Statistics, make_statistics
+from arcbandit.kernels.confidence import Statistics
 from arcbandit.kernels.cuda import compile_for_device, device_available, import_cuda
-from arcbandit.kernels.program import Workspace, make_workspace
+from arcbandit.kernels.program import Workspace
 from arcbandit.policies.base import Policy
-from arcbandit.policies.state import KnownProblem, Memory, make_memory
+from arcbandit.policies.olp import OLP
+from arcbandit.policies.state import KnownProblem, Memory
 from arcbandit.simulation.fold import (
     N_BINS,
     N_MOMENTS,
@@ -120,16 +121,7 @@ def play_on_device(
     """
     cuda = import_cuda()
     n_rows = bound._problem.floors.shape[0]
-    entries = entries_of(
-        world,
-        bound._problem,
-        bound._statistics,
-        bound._memory,
-        bound._workspace,
-        Allocation(bound._allocation),
-        make_meters(n_rows, window),
-    )
-    check_state_bytes(bytes_of_state(entries), (*world.mean_rewards.shape, n_rows, window))
+    entries = entries_of({"world": world} | tuples_of(bound, window))
     play = play_kernel(int(bound.rule), tuple(field for field, _ in entries))
     shared = [
         cuda.to_device(value) if isinstance(value, np.ndarray) else value for field, value in entries if field.shared
@@ -225,10 +217,22 @@ def epochs_of_a_chunk(epochs: int, bytes_of_an_epoch: int) -> int:
     return max(1, min(epochs, LARGEST_CHUNK, int(min(SHARE_FOR_RECORDS * free / bytes_of_an_epoch, LARGEST_CHUNK))))
 
 
-def entries_of(*tuples: Any) -> list[tuple[Field, Any]]:
-    """The fields of the tuples, given in the order of TUPLES, with their values."""
+def tuples_of(bound: Policy, window: int) -> dict[str, Any]:
+    """The tuples of TUPLES that a policy brings, nothing seen yet."""
+    return {
+        "problem": bound._problem,
+        "statistics": bound._statistics,
+        "memory": bound._memory,
+        "workspace": bound._workspace,
+        "allocation": Allocation(bound._allocation),
+        "meters": make_meters(bound._problem.floors.shape[0], window),
+    }
+
+
+def entries_of(tuples: dict[str, Any]) -> list[tuple[Field, Any]]:
+    """The fields of the tuples with their values."""
     entries = []
-    for tuple_name, values in zip(TUPLES, tuples, strict=True):
+    for tuple_name, values in tuples.items():
         for name, value in zip(values._fields, values, strict=True):
             own = (tuple_name, name) not in READ_ONLY
             field = Field(tuple_name, name, value.shape, value.dtype.name) if own else Field(tuple_name, name)
@@ -315,20 +319,20 @@ def play_source(rule: int, fields: tuple[Field, ...]) -> str:
     return "\n    ".join([head, *lines]) + "\n"
 
 
-def bytes_of_state(entries: list[tuple[Field, Any]]) -> int:
-    """Bytes of the local arrays of one thread."""
-    return sum(value.nbytes for field, value in entries if not field.shared)
+def state_bytes(bound: Policy, window: int = 0) -> int:
+    """Bytes of the local arrays with which a thread plays this policy."""
+    return sum(value.nbytes for field, value in entries_of(tuples_of(bound, window)) if not field.shared)
 
 
-def check_state_bytes(needed: int, shape: tuple[int, int, int, int]) -> None:
-    """Refuse a shape (arms, contexts, floors, window) whose state is more than a thread may have."""
-    allowed = largest_state_bytes()
+def check_state(bound: Policy, window: int) -> None:
+    """Refuse a policy whose state is more than a thread may have."""
+    needed, allowed = state_bytes(bound, window), largest_state_bytes()
     if needed > allowed:
-        n_arms, n_contexts, n_rows, window = shape
+        n_arms, n_contexts = bound._problem.available.shape
         watched = f" and a window of {window:,} rounds" if window else ""
         raise InvalidInputError(
-            f"{n_arms} arms, {n_contexts} contexts, {n_rows} floors{watched} need {needed:,} bytes for each epoch on "
-            f"device 'cuda', which allows {allowed:,}; play with device 'cpu'."
+            f"{n_arms} arms, {n_contexts} contexts, {bound._problem.floors.shape[0]} floors{watched} need {needed:,} "
+            f"bytes for each epoch on device 'cuda', which allows {allowed:,}; play with device 'cpu'."
         )
 
 
@@ -342,15 +346,9 @@ def largest_state_bytes() -> int:
     return int(min(SHARE_FOR_STATES * cuda.current_context().get_memory_info().total / threads, LARGEST_STATE))
 
 
-def state_bytes(n_arms: int, n_contexts: int, n_groups: int = 0, rows_per_arm: int = 1, window: int = 0) -> int:
-    """Bytes of the state of one epoch of a problem of this shape."""
-    n_rows = n_arms + n_groups
-    shares, probabilities = np.zeros((n_arms, n_contexts)), np.zeros(n_contexts)
-    tuples = (
-        make_statistics(n_arms, n_contexts),
-        make_memory(n_arms, n_contexts, n_rows),
-        make_workspace(n_arms, n_contexts, n_rows, rows_per_arm),
-        make_meters(n_rows, window),
-        (shares, probabilities),
-    )
-    return sum(array.nbytes for entries in tuples for array in entries)
+def most_contexts(n_arms: int, allowed: int = LARGEST_STATE) -> int:
+    """The most contexts that so many arms, each with its floor, may have; 0 if none."""
+    n_contexts = 0
+    while state_bytes(OLP(np.zeros(n_arms), contexts=n_contexts + 1)) <= allowed:
+        n_contexts += 1
+    return n_contexts

@@ -18,7 +18,7 @@ from arcbandit.simulation.loop import N_KINDS, N_METRICS
 Floats = NDArray[np.float64]
 
 QUANTILE_ERROR = 0.005  # relative
-# Values are told apart between these sizes; one below counts as 0, one above as the largest seen.
+# Values are told apart between these sizes; one below counts as 0, one above as LARGEST.
 SMALLEST, LARGEST = 1e-9, 1e12
 BIN_RATIO = (1.0 + QUANTILE_ERROR) / (1.0 - QUANTILE_ERROR)
 LOG_RATIO = math.log(BIN_RATIO)

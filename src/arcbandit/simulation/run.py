@@ -16,7 +16,7 @@ from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning import Plan, solve_lp
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import policy as policy_by_name
-from arcbandit.simulation.device import DeviceFolder, device_name, play_on_device, to_host, use_cuda
+from arcbandit.simulation.device import DeviceFolder, check_state, device_name, play_on_device, to_host, use_cuda
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World, make_meters, play_rounds
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
@@ -184,8 +184,10 @@ def simulate(
         for label, policy in labelled.items()
     }
     # Checked before any work is done: a policy that does not fit the instance says so at once.
-    for policy in labelled.values():
-        policy.for_instance(instance, horizon=horizon, available=mask)
+    for task in tasks.values():
+        bound = bind(task)
+        if on_device:
+            check_state(bound, length)
     settings = {
         "instance": instance.to_dict(),
         "optimal_value": optimum.value,

@@ -3,7 +3,9 @@ import pytest
 
 from arcbandit import Instance
 from arcbandit.simulation import loop
+from arcbandit.simulation.fold import EpochFolder
 from arcbandit.simulation.results import BY_FLOOR
+from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
 
 POLICIES = ("olp", "linear-program:caution=-0.5", "<b>&odd")
@@ -54,3 +56,14 @@ def trace():
 @pytest.fixture
 def trace_with():
     return make_trace
+
+
+@pytest.fixture(scope="session")
+def summary(trace):
+    """What the epochs of the trace come to."""
+    folded = {}
+    for policy in trace.policies:
+        folder = EpochFolder(len(trace.rounds), len(trace.floors))
+        folder.take_in(trace.records[policy], trace.floor_records[policy])
+        folded[policy] = folder.finish()
+    return Summary(trace.rounds, trace.policies, trace.floors, folded, trace.settings | {"keep": "summary"})

@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HAS_GPU = cuda.device_available()
 SIZES = GPU if HAS_GPU else SIMULATOR
 
+pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="numba-cuda is not made for macOS")
+
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):

@@ -1,5 +1,6 @@
 """Epochs on a GPU. Where there is none, Numba's simulator runs the same kernels in Python, on fewer rounds."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from arcbandit import OLP, Instance, Summary, Trace, simulate
 from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.kernels import cuda
 from arcbandit.simulation import device, run
+from arcbandit.simulation.device_kernels import TUPLES
+from arcbandit.simulation.loop import play_rounds
 from arcbandit.simulation.results import BY_FLOOR, SHARES, SUMS
 from tests.simulation import play_on_device
 from tests.simulation.play_on_device import GPU, NU, POLICIES, SIMULATOR, common, special_cases
@@ -168,6 +171,12 @@ def test_row_stack_is_defined_only_during_the_import(monkeypatch):
     assert not hasattr(np, "row_stack")
 
 
+def test_kernels_pass_what_the_loop_takes():
+    """They are written out by position."""
+    parameters = list(inspect.signature(getattr(play_rounds, "py_func", play_rounds)).parameters)
+    assert parameters[1 : 1 + len(TUPLES)] == list(TUPLES)
+
+
 def test_most_contexts_is_the_last_that_fits():
     for n_arms in (3, 60):
         last = device.most_contexts(n_arms)
@@ -189,8 +198,8 @@ def test_chunks_fit_the_memory_that_is_free(monkeypatch):
             return Context()
 
     monkeypatch.setattr(device, "import_cuda", Cuda)
-    assert device.epochs_of_a_chunk(epochs=100, bytes_of_an_epoch=50) == 10
-    assert device.epochs_of_a_chunk(epochs=7, bytes_of_an_epoch=50) == 7
+    assert device.epochs_of_a_chunk(epochs=100, bytes_of_an_epoch=25) == 10
+    assert device.epochs_of_a_chunk(epochs=7, bytes_of_an_epoch=25) == 7
     assert device.epochs_of_a_chunk(epochs=100, bytes_of_an_epoch=5000) == 1
     Memory.free = float("inf")
     assert device.epochs_of_a_chunk(epochs=10**6, bytes_of_an_epoch=50) == device.LARGEST_CHUNK

@@ -29,6 +29,7 @@ DEFAULT_CHECKPOINTS = 300
 # Pairs times rounds between two looks at the clock and the keyboard: about a tenth of a second.
 WORK_BETWEEN_LOOKS = 2_000_000
 KEPT = ("epochs", "summary")
+MOST_EPOCHS = 2**32 - 1  # the counter of the random numbers, and those of the bins, have 32 bits for them
 
 Progress = Callable[[int], None]  # called with the number of rounds played since the last call
 
@@ -150,6 +151,8 @@ def simulate(
         raise InvalidInputError(f"instance must be an Instance, such as paper_instance('nu'), got {instance!r}.")
     horizon = _at_least_one("horizon", horizon)
     epochs = _at_least_one("epochs", epochs)
+    if epochs > MOST_EPOCHS:
+        raise InvalidInputError(f"epochs must be at most {MOST_EPOCHS}, as random numbers would repeat, got {epochs}.")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
         raise InvalidInputError(f"seed must be a whole number from 0 to below 2**63, got {seed!r}.")
     length = 0 if window is None else _at_least_one("window", window)
@@ -324,7 +327,7 @@ def _on_device(tasks: dict[str, Task], epochs: int, progress: Progress | None) -
         chunks = play_on_device(bind(task), make_world(task), task.horizon, epochs, task.checkpoints, task.window)
         for records, floor_records in chunks:
             if progress is not None:
-                progress(len(records) * task.horizon)
+                progress(records.shape[0] * task.horizon)
             yield label, records, floor_records
 
 

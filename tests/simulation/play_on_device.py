@@ -32,8 +32,8 @@ GPU = Sizes(epochs=100, horizon=2000, equal_plays=0.999, many_epochs=65_536, man
 SIMULATOR = Sizes(epochs=3, horizon=40, equal_plays=1.0, many_epochs=24, many_rounds=12, cpu_epochs=256, chunk=2)
 
 
-def special_cases() -> dict[str, dict[str, Any]]:
-    """What the plain cases leave out: groups, windows, unknown probabilities, pairs that are away, other rewards."""
+def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
+    """What the plain cases leave out."""
     groups = Instance(
         NU.mean_rewards,
         [0.5, 0.1, 0.2],
@@ -41,22 +41,29 @@ def special_cases() -> dict[str, dict[str, Any]]:
         arms=["one", "two", "three"],
         group_floors=[GroupFloor("pair", ("two", "three"), 0.6)],
     )
-    observed = ObservedRewards([[[1.0, 3.0], [0.0]], [[2.0], [4.0, 0.0, 2.0]]])
-    return {
-        "groups": {"instance": groups, "policies": ["blp"], "window": 7},
-        "unknown probabilities": {"instance": NU, "policies": [policy("oplp", estimate_contexts=True)], "window": 5},
-        "pairs away": {
+    observed = ObservedRewards([[[9.0], [3.0, 1.0], [6.0]], [[0.0, 1.0], [1.5], [0.0]], [[0.0], [0.0], [2.0, 4.0]]])
+    cases = {
+        "groups, windows, unknown probabilities": {
+            "instance": groups,
+            "policies": [policy("blp", estimate_contexts=True)],
+            "window": 7,
+        },
+        "pairs away, audited": {
             "instance": NU,
             "policies": ["olp"],
             "available": [[True, True, True], [True, True, True], [False, True, True]],
             "suboptimality_gap": 0.1,
         },
         "observed rewards": {
-            "instance": observed.instance([0.5, 0.5], [0.5, 0.5]),
-            "policies": ["sgoc", "loe2d", "lagrange-cb", "drift-plus-penalty", "bandit-q"],
+            "instance": observed.instance([0.5, 0.1, 0.1], [0.5, 0.25, 0.25]),
+            "policies": ["oplp"],
             "rewards": observed,
         },
     }
+    if simulated:  # a compiler takes minutes for five more rules
+        others = ["sgoc", "loe2d", "lagrange-cb", "drift-plus-penalty", "bandit-q"]
+        cases["other policies"] = {"instance": NU, "policies": others}
+    return cases
 
 
 def common(sizes: Sizes) -> dict[str, Any]:
@@ -71,17 +78,16 @@ def main(folder: Path) -> None:
         simulate(NU, [name], **common(sizes), device="cuda", keep="epochs").save(folder / f"{name}.parquet")
         many = {"horizon": sizes.many_rounds, "epochs": sizes.many_epochs, "checkpoints": 2}
         simulate(NU, [name], **many, device="cuda").save(folder / f"{name} many.parquet")
-    for name, case in special_cases().items():
+    for name, case in special_cases(device.simulated()).items():
         simulate(**case, **common(sizes), device="cuda", keep="epochs").save(folder / f"{name}.parquet")
-    few = common(sizes) | {"checkpoints": 5, "window": 4}
+    few = common(sizes) | {"checkpoints": 5}
     simulate(NU, ["olp", "doc"], **few, device="cuda", keep="epochs").save(folder / "epochs.parquet")
     simulate(NU, ["olp", "doc"], **few, device="auto").save(folder / "one chunk.parquet")
     device.LARGEST_CHUNK = sizes.chunk
     advanced = []
     simulate(NU, ["olp", "doc"], **few, device="cuda", progress=advanced.append).save(folder / "chunks.parquet")
-    assert advanced == 2 * [
-        min(sizes.chunk, sizes.epochs - first) * sizes.horizon for first in range(0, sizes.epochs, sizes.chunk)
-    ]
+    chunks = [min(sizes.chunk, sizes.epochs - first) for first in range(0, sizes.epochs, sizes.chunk)]
+    assert advanced == 2 * [count * sizes.horizon for count in chunks]
 
 
 if __name__ == "__main__":

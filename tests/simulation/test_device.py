@@ -22,6 +22,7 @@ from tests.simulation.play_on_device import GPU, NU, POLICIES, SIMULATOR, common
 ROOT = Path(__file__).resolve().parents[2]
 HAS_GPU = cuda.device_available()
 SIZES = GPU if HAS_GPU else SIMULATOR
+SPECIAL_CASES = special_cases(simulated=not HAS_GPU)
 
 pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="numba-cuda is not made for macOS")
 
@@ -64,9 +65,9 @@ class TestTheDevicePlaysAsTheCpu:
     def test_play_by_play(self, played, name):
         assert_agree(Trace.load(played / f"{name}.parquet"), simulate(NU, [name], **common(SIZES)))
 
-    @pytest.mark.parametrize("name", special_cases())
+    @pytest.mark.parametrize("name", SPECIAL_CASES)
     def test_play_by_play_in_special_cases(self, played, name):
-        assert_agree(Trace.load(played / f"{name}.parquet"), simulate(**special_cases()[name], **common(SIZES)))
+        assert_agree(Trace.load(played / f"{name}.parquet"), simulate(**SPECIAL_CASES[name], **common(SIZES)))
 
     @pytest.mark.parametrize("name", POLICIES)
     def test_means_over_many_epochs(self, played, name):

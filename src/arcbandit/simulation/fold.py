@@ -1,9 +1,10 @@
 """Means, variances and quantiles over epochs, taken in one epoch after the other, so that none need be kept.
 
-Each cell, a metric at a checkpoint (of a floor, where it has one), has a mean and a sum of squares (Welford 1962) and
-counts of values in bins of constant relative width, from which any quantile follows to within QUANTILE_ERROR of itself
-(DDSketch; Masson, Rim and Lee 2019). A cell takes in its epochs in their order whoever plays them and however many come
-at once, so that the result does not depend on it.
+Each cell, a metric at a checkpoint (of a floor, where it has one), has a mean with the squares about it (Welford, "Note
+on a method for calculating corrected sums of squares and products", Technometrics 1962) and counts of values in bins of
+constant relative width, from which any quantile follows to within QUANTILE_ERROR of itself (Masson, Rim, Lee,
+"DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019). A cell takes in its
+epochs in their order, whoever plays them and however many come at once, so that the result does not depend on it.
 """
 
 import math

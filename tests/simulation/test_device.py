@@ -172,6 +172,12 @@ def test_row_stack_is_defined_only_during_the_import(monkeypatch):
     assert not hasattr(np, "row_stack")
 
 
+def test_what_looks_up_row_stack_is_loaded_with_the_device():
+    """Numba would load it later, with the first kernel that is compiled."""
+    cuda.import_cuda()
+    assert "numba.cuda.np.arrayobj" in sys.modules
+
+
 def test_kernels_pass_what_the_loop_takes():
     """They are written out by position."""
     parameters = list(inspect.signature(getattr(play_rounds, "py_func", play_rounds)).parameters)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arcbandit.errors import MissingExtraError
+from arcbandit.kernels.compile import config
 
 
 def import_cuda() -> Any:
@@ -17,6 +18,10 @@ def import_cuda() -> Any:
         raise MissingExtraError("numba-cuda", "cuda")
     with _row_stack_defined():
         from numba import cuda
+
+        if not config.ENABLE_CUDASIM:
+            # Else loaded with the first kernel that is compiled, where the name would be missing.
+            import numba.cuda.np.arrayobj  # noqa: F401
     return cuda
 
 

@@ -22,7 +22,7 @@ from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import Plan
 from arcbandit.policies.registry import policy
 from arcbandit.simulation.loop import N_BY_ROW, N_TOTALS, ON_FALLBACK, Meters, RewardModel, World, play_rounds
-from arcbandit.simulation.trace import BY_FLOOR
+from arcbandit.simulation.results import BY_FLOOR
 
 Floats = NDArray[np.float64]
 

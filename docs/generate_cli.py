@@ -23,7 +23,7 @@ colours only in a terminal, and `--json` prints one document whose keys are the 
 |-----------|---------|
 | 0 | an answer, be it that the floors cannot be met together |
 | 1 | no answer: the solver gave up, or an optional dependency is missing; or a claim of `reproduce` fails |
-| 2 | bad input; one sentence on standard error says what |
+| 2 | bad input, or a device that cannot be had; one sentence on standard error says what |
 | 130 | interrupted; no file is half written |
 """
 

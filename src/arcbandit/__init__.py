@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from arcbandit.simulation.audit import Audit, audit
     from arcbandit.simulation.rewards import ObservedRewards
     from arcbandit.simulation.run import simulate
+    from arcbandit.simulation.summary import Summary
     from arcbandit.simulation.trace import Trace
 
 __version__ = "0.1.0"
@@ -72,6 +73,7 @@ __all__ = [
     "PlanStatus",
     "PlanningError",
     "Policy",
+    "Summary",
     "ThompsonLP",
     "Trace",
     "UnknownNameError",
@@ -110,6 +112,7 @@ _HOME = {
     "Policy": "arcbandit.policies.base",
     "SGOC": "arcbandit.policies.sgoc",
     "SPOC": "arcbandit.policies.spoc",
+    "Summary": "arcbandit.simulation.summary",
     "ThompsonLP": "arcbandit.policies.thompson_lp",
     "Trace": "arcbandit.simulation.trace",
     "analyse": "arcbandit.oracle",

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from arcbandit import Instance, paper_instance
+from arcbandit import Instance, Summary, paper_instance
 from arcbandit.cli import main
 from arcbandit.policies.registry import policy
 from arcbandit.simulation.run import simulate
@@ -165,6 +165,8 @@ class TestFiles:
         (["nu", "--window", "60000"], "--window must be from 1 to the horizon"),
         (["nu", "--rewards", "bernoulli"], "from 0 to 1 for Bernoulli rewards"),
         (["nu", "--rewards", "poisson"], "poisson"),
+        (["nu", "--device", "tpu"], "tpu"),
+        (["nu", "--keep", "all"], "all"),
         (["nu", "--out", "absent/trace.parquet"], "there is no folder 'absent'"),
         (["nu", "--out", "trace.csv"], "must end in .parquet"),
         (["nu", "--plot", "absent/page.html"], "there is no folder 'absent'"),
@@ -184,6 +186,41 @@ def test_bad_input_is_one_sentence_before_any_work(arguments, said, capsys, monk
     assert printed.out == ""
     assert printed.err.count("\n") == 1
     assert said in printed.err
+
+
+class TestTheDevice:
+    def test_a_summary_is_shown_and_saved_as_a_trace_is(self, tmp_path, capsys):
+        """Means and intervals to the digits shown; the file holds no epoch."""
+        out, plot = tmp_path / "summary.parquet", tmp_path / "page.html"
+        arguments = ("nu", "--window", "20", *SHORT)
+        shown = answer_to(*arguments, "--keep", "summary", "--out", str(out), "--plot", str(plot), capsys=capsys)
+        assert shown == answer_to(*arguments, capsys=capsys)
+        assert Summary.load(out).settings["keep"] == "summary"
+        assert "95 % quantile" in plot.read_text(encoding="utf-8")
+
+    def test_auto_is_the_cpu_where_there_is_no_gpu(self, capsys, monkeypatch):
+        monkeypatch.setattr("arcbandit.simulation.device.device_available", lambda: False)
+        document = document_of("nu", "--policy", "olp", *SHORT, "--device", "auto", capsys=capsys)
+        assert (document["settings"]["device"], document["settings"]["keep"]) == ("cpu", "epochs")
+
+    @pytest.mark.parametrize(
+        ("missing", "said"),
+        [
+            ("importlib.util.find_spec", "--device cuda cannot be had: numba-cuda is not installed"),
+            ("arcbandit.simulation.device.device_available", "needs an NVIDIA GPU"),
+        ],
+        ids=["extra", "gpu"],
+    )
+    def test_what_is_missing_is_one_sentence_before_any_work(self, missing, said, capsys, monkeypatch):
+        """Exit code 2, as of any option that cannot be served, with what to do."""
+        monkeypatch.setattr("arcbandit.simulation.run.simulate", None)
+        monkeypatch.setattr(missing, lambda *_: None)
+        assert main(["simulate", "nu", "--device", "cuda"]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.count("\n") == 1
+        assert said in printed.err
+        assert "arcbandit[cuda]" in printed.err
 
 
 class TestTheProgram:

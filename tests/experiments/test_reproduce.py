@@ -19,7 +19,7 @@ from arcbandit.experiments.growth import fitted_exponent, late_exponent, late_gr
 from arcbandit.experiments.reproduce import EXPERIMENTS, reproduce, save
 from arcbandit.oracle import Regime
 from arcbandit.report.paper_figures import Chart, chart_alt_text, figure_files
-from arcbandit.simulation.loop import ON_FALLBACK, PERFORMANCE, REGRET, VIOLATION
+from arcbandit.simulation.loop import ON_FALLBACK, PERFORMANCE, REGRET, REGRET_PLUS_VIOLATION, VIOLATION
 
 SMALL = {
     "regret": (400, 2),
@@ -80,6 +80,7 @@ def _with_records(recorded, rows):
         for record in records.values():
             for row, values in rows.items():
                 record[:, row] = values(trace.rounds.astype(float)) if callable(values) else values
+            record[:, REGRET_PLUS_VIOLATION] = record[:, REGRET] + record[:, VIOLATION]
         traces[label] = dataclasses.replace(trace, records=records)
     return dataclasses.replace(recorded, traces=traces)
 

@@ -3,7 +3,10 @@ import pytest
 
 from arcbandit import Instance
 from arcbandit.simulation import loop
-from arcbandit.simulation.trace import BY_FLOOR, Trace
+from arcbandit.simulation.fold import EpochFolder
+from arcbandit.simulation.results import BY_FLOOR
+from arcbandit.simulation.summary import Summary
+from arcbandit.simulation.trace import Trace
 
 POLICIES = ("olp", "linear-program:caution=-0.5", "<b>&odd")
 
@@ -18,6 +21,7 @@ def make_trace(epochs=3, policies=POLICIES, window=None, feasible=True):
         record = np.zeros((epochs, loop.N_TOTALS, len(rounds)))
         record[:, loop.REGRET] = noise * (10 + place / 10) * np.sqrt(rounds)
         record[:, loop.VIOLATION] = noise * (place + 1) * np.log(rounds) ** 2
+        record[:, loop.REGRET_PLUS_VIOLATION] = record[:, loop.REGRET] + record[:, loop.VIOLATION]
         record[:, loop.PERFORMANCE] = 1.75 * rounds - record[:, loop.REGRET]
         record[:, loop.OPTIMAL_SET] = 0.5 * rounds
         records[policy] = record
@@ -37,6 +41,8 @@ def make_trace(epochs=3, policies=POLICIES, window=None, feasible=True):
             "seed": 7,
             "rewards": "gaussian",
             "window": window,
+            "device": "cpu",
+            "keep": "epochs",
             "versions": {"arcbandit": "0.0.0"},
         },
     )
@@ -50,3 +56,14 @@ def trace():
 @pytest.fixture
 def trace_with():
     return make_trace
+
+
+@pytest.fixture(scope="session")
+def summary(trace):
+    """What the epochs of the trace come to."""
+    folded = {}
+    for policy in trace.policies:
+        folder = EpochFolder(len(trace.rounds), len(trace.floors))
+        folder.take_in(trace.records[policy], trace.floor_records[policy])
+        folded[policy] = folder.finish()
+    return Summary(trace.rounds, trace.policies, trace.floors, folded, trace.settings | {"keep": "summary"})

@@ -71,6 +71,16 @@ def test_settings_are_told(text):
         assert part in words
 
 
+def test_the_page_of_a_summary_holds_the_same_results(trace, summary):
+    """And says what its lighter shades are."""
+    text = page(summary)
+    for row in result_rows(trace):
+        assert row in Reader(text).rows
+    words = " ".join(Reader(text).words)
+    assert "lighter shades reach from the 5 % to the 95 % quantile" in words
+    assert "means, variances and quantiles over epochs" in words
+
+
 def test_each_panel_is_a_picture_with_words(trace, text):
     """An SVG in the page, and its alt text."""
     images = Reader(text).images

@@ -18,7 +18,7 @@ from arcbandit.report.plots import (
     spread,
 )
 from arcbandit.report.tables import best_policy, broken_label, result_rows, written, written_share
-from arcbandit.simulation.trace import Estimate, estimate
+from arcbandit.simulation.results import Estimate, estimate
 
 
 def curves_of(axes, policies):
@@ -98,6 +98,21 @@ class TestTheFigure:
         for axes in draw(trace).get_axes()[2::3]:
             (guide,) = guides_of(axes)
             assert guide.get_ydata()[-1] == pytest.approx(1.75 * 10_000)
+
+    def test_a_summary_shows_the_spread_of_epochs_as_well(self, trace, summary):
+        """The same lines; behind each interval a lighter band from the 5 % to the 95 % quantile."""
+        axes, expected = draw(summary).get_axes()[0], draw(trace).get_axes()[0]
+        lines = zip(curves_of(axes, trace.policies), curves_of(expected, trace.policies), strict=True)
+        for line, other in lines:
+            assert line.get_ydata() == pytest.approx(other.get_ydata())
+        bands, intervals = axes.collections[::2], axes.collections[1::2]
+        for policy, band, interval in zip(trace.policies, bands, intervals, strict=True):
+            assert band.get_alpha() < interval.get_alpha()
+            edges = band.get_paths()[0].vertices
+            ends = edges[edges[:, 0] == trace.horizon, 1]
+            assert ends.min() == pytest.approx(summary.quantile("regret", policy, 0.05)[-1])
+            assert ends.max() == pytest.approx(summary.quantile("regret", policy, 0.95)[-1])
+        assert "from the 5 % to the 95 % quantile" in alt_text(summary)
 
     def test_one_epoch_has_no_shades(self, trace_with):
         """An interval of one run is no interval."""

@@ -194,6 +194,7 @@ class TestArguments:
         [
             ({"horizon": 0}, "horizon must be"),
             ({"epochs": 0}, "epochs must be"),
+            ({"epochs": 2**32}, "epochs must be at most 4294967295"),
             ({"seed": -1}, "seed must be"),
             ({"window": 0}, "window must be"),
             ({"window": 11}, "window must not be longer"),

@@ -8,7 +8,7 @@ from scipy import stats
 
 from arcbandit import Trace, paper_instance, simulate
 from arcbandit.errors import InvalidInputError
-from arcbandit.simulation.trace import estimate, metric_names, student_quantile
+from arcbandit.simulation.results import estimate, metric_names, student_quantile
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def trace():
     return simulate(paper_instance("nu"), ["olp", "spoc"], horizon=200, epochs=3, checkpoints=10, window=20)
 
 
-@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 7, 30, 99])
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 7, 30, 99, 199, 200, 65_535, 10**6])
 def test_student_quantile_is_that_of_scipy(degrees):
     assert student_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
 

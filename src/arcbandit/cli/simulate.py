@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from arcbandit.policies.base import Policy
     from arcbandit.policies.checks import Dial
-    from arcbandit.simulation.trace import Estimate, Trace
+    from arcbandit.simulation.results import Estimate, Results
 
 DEFAULT_POLICIES = ("blp", "olp", "oplp")
 TRACE_SUFFIX = ".parquet"
@@ -49,6 +49,21 @@ def simulate(
         int | None,
         Parameter(show_default=False, help="Workers; the numbers do not depend on it. By default one a processor."),
     ] = None,
+    device: Annotated[
+        Literal["cpu", "cuda", "auto"],
+        Parameter(
+            help="What plays; cuda is an NVIDIA GPU, one epoch a thread, and needs the extra `cuda`; "
+            "auto is cuda where it can be had, and else cpu."
+        ),
+    ] = "cpu",
+    keep: Annotated[
+        Literal["epochs", "summary"] | None,
+        Parameter(
+            show_default=False,
+            help="What `--out` saves: every epoch, or means, variances and quantiles over all of them, whose size does "
+            "not grow with `--epochs`. By default epochs from the cpu and the summary from cuda.",
+        ),
+    ] = None,
     rewards: Annotated[
         Literal["gaussian", "bernoulli"], Parameter(help="How rewards are drawn; bernoulli needs means from 0 to 1.")
     ] = "gaussian",
@@ -80,11 +95,12 @@ def simulate(
     configured = _configured(policy or DEFAULT_POLICIES)
     _check_numbers(horizon, epochs, seed, jobs, window)
     _check_targets(out, plot)
+    _check_device(device)
     from arcbandit.report.page import save_report
     from arcbandit.simulation import run
 
     with _progress(horizon * epochs * len(configured)) as advance:
-        trace = run.simulate(
+        results = run.simulate(
             found,
             configured,
             horizon,
@@ -94,36 +110,38 @@ def simulate(
             rewards=rewards,
             window=window,
             progress=advance,
+            device=device,
+            keep=keep,
         )
     if out is not None:
-        trace.save(out)
+        results.save(out)
     if plot is not None:
-        save_report(trace, plot, f"Simulation of {instance}")
+        save_report(results, plot, f"Simulation of {instance}")
     if json:
         from arcbandit.cli.documents import print_json
 
-        print_json(simulation_document(instance, trace))
+        print_json(simulation_document(instance, results))
         return
-    _print_trace(instance, trace)
+    _print_all(instance, results)
 
 
-def simulation_document(name: str, trace: "Trace") -> dict[str, Any]:
+def simulation_document(name: str, results: "Results") -> dict[str, Any]:
     """Everything `arcbandit simulate` prints; `rounds` is the round that the summary is of."""
     from arcbandit.report.tables import best_policy, window_rows
 
-    settings = trace.settings | {"name": name, "policies": list(trace.policies)}
-    worst: dict[str, dict[str, Any]] = {policy: {} for policy in trace.policies}
-    for row in window_rows(trace):
+    settings = results.settings | {"name": name, "policies": list(results.policies)}
+    worst: dict[str, dict[str, Any]] = {policy: {} for policy in results.policies}
+    for row in window_rows(results):
         worst[row.policy][row.floor] = {"expected": _plain(row.expected), "realised": _plain(row.realised)}
     return {
         "settings": settings,
-        "rounds": int(trace.rounds[-1]),
-        "best": best_policy(trace),
+        "rounds": int(results.rounds[-1]),
+        "best": best_policy(results),
         "summary": {
             policy: {metric: _plain(value) for metric, value in metrics.items()}
-            for policy, metrics in trace.summary().items()
+            for policy, metrics in results.summary().items()
         },
-        "worst_window": None if trace.settings["window"] is None else worst,
+        "worst_window": None if results.settings["window"] is None else worst,
     }
 
 
@@ -204,6 +222,16 @@ def _check_targets(out: str | None, plot: str | None) -> None:
         check_report_target(plot)
 
 
+def _check_device(device: str) -> None:
+    """Refuse a device that is not there as any other input that cannot be served."""
+    from arcbandit.simulation.device import use_cuda
+
+    try:
+        use_cuda(device)
+    except MissingExtraError as error:
+        raise InvalidInputError(f"--device {device} cannot be had: {error}") from None
+
+
 @contextlib.contextmanager
 def _progress(total: int) -> "Iterator[Callable[[int], None] | None]":
     """A bar for a person who waits, and nothing for a log."""
@@ -219,29 +247,29 @@ def _progress(total: int) -> "Iterator[Callable[[int], None] | None]":
         yield lambda rounds: bar.advance(task, rounds)
 
 
-def _print_trace(name: str, trace: "Trace") -> None:
+def _print_all(name: str, results: "Results") -> None:
     from rich.text import Text
 
     from arcbandit.cli.layout import printing
     from arcbandit.report.tables import best_policy
 
-    best = best_policy(trace)
-    epochs = "1 epoch" if trace.epochs == 1 else f"{trace.epochs:,} epochs"
+    best = best_policy(results)
+    epochs = "1 epoch" if results.epochs == 1 else f"{results.epochs:,} epochs"
     with printing() as console:
-        remark = f"  {epochs} of {trace.horizon:,} rounds, seed {trace.settings['seed']}"
+        remark = f"  {epochs} of {results.horizon:,} rounds, seed {results.settings['seed']}"
         console.print(Text(name, style="bold").append(remark, style="not bold dim"))
-        if not trace.settings["feasible"]:
+        if not results.settings["feasible"]:
             console.print("The floors cannot be met together; regret is against the plan of least shortfall.")
         console.print()
-        _print_results(console, trace, best)
+        _print_results(console, results, best)
         console.print()
-        console.print(_reading(trace, best))
-        if trace.settings["window"] is not None:
+        console.print(_reading(results, best))
+        if results.settings["window"] is not None:
             console.print()
             remark = "  shortfall per round; below 0 is revenue above the floor"
-            title = f"Worst window of {trace.settings['window']:,} rounds"
+            title = f"Worst window of {results.settings['window']:,} rounds"
             console.print(Text(title, style="bold").append(remark, style="not bold dim"))
-            console.print(_windows(trace))
+            console.print(_windows(results))
 
 
 def _columns(*names: str, left: int) -> "Table":
@@ -253,17 +281,17 @@ def _columns(*names: str, left: int) -> "Table":
     return table
 
 
-def _print_results(console: "Console", trace: "Trace", best: str | None) -> None:
+def _print_results(console: "Console", results: "Results", best: str | None) -> None:
     """All columns in one table or, where that is too wide, sums and shares in two; numbers are never cut."""
     from arcbandit.report.tables import COLUMNS, SUM_COLUMNS
 
     headings = [column.heading for column in COLUMNS]
-    whole = _results(trace, best, headings)
+    whole = _results(results, best, headings)
     if _width(console, whole) <= console.width:
         console.print(whole)
         return
     for part in (headings[: len(SUM_COLUMNS)], headings[len(SUM_COLUMNS) :]):
-        table = _results(trace, best, part)
+        table = _results(results, best, part)
         console.print(table, width=max(_width(console, table), console.width), crop=False)
         if part[-1] != headings[-1]:
             console.print()
@@ -274,13 +302,13 @@ def _width(console: "Console", table: "Table") -> int:
     return console.measure(table, options=console.options.update(width=10 * console.width)).maximum
 
 
-def _results(trace: "Trace", best: str | None, headings: Sequence[str]) -> "Table":
+def _results(results: "Results", best: str | None, headings: Sequence[str]) -> "Table":
     from rich.text import Text
 
     from arcbandit.report.tables import COLUMNS, broken_label, result_rows
 
     table = _columns("policy", *headings, left=1)
-    for policy, *cells in result_rows(trace):
+    for policy, *cells in result_rows(results):
         by_heading = dict(zip((column.heading for column in COLUMNS), cells, strict=True))
         mark = "* " if policy == best else "  " if best is not None else ""
         name = f"\n{' ' * len(mark)}".join(broken_label(policy))
@@ -289,7 +317,7 @@ def _results(trace: "Trace", best: str | None, headings: Sequence[str]) -> "Tabl
     return table
 
 
-def _reading(trace: "Trace", best: str | None) -> "Table":
+def _reading(results: "Results", best: str | None) -> "Table":
     from rich.table import Table
 
     from arcbandit.report.tables import COLUMNS
@@ -301,20 +329,20 @@ def _reading(trace: "Trace", best: str | None) -> "Table":
         table.add_row(column.heading, column.meaning)
     if best is not None:
         table.add_row("*", "lowest mean R + V")
-    if trace.epochs > 1:
+    if results.epochs > 1:
         table.add_row("±", "half width of the 95 % interval of the mean over epochs")
     return table
 
 
-def _windows(trace: "Trace") -> "Table":
+def _windows(results: "Results") -> "Table":
     from rich.text import Text
 
     from arcbandit.cli.wording import label
     from arcbandit.report.tables import broken_label, window_rows, written
 
     table = _columns("policy", "floor of", "expected", "realised", left=2)
-    for policy in trace.policies:
-        rows = [row for row in window_rows(trace) if row.policy == policy]
+    for policy in results.policies:
+        rows = [row for row in window_rows(results) if row.policy == policy]
         table.add_row(
             Text("\n".join(broken_label(policy))),
             Text("\n".join(label(row.floor) for row in rows)),

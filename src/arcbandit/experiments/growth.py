@@ -5,7 +5,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcbandit.simulation.trace import Estimate, Trace, estimate, student_quantile
+from arcbandit.simulation.results import Estimate, estimate, student_quantile
+from arcbandit.simulation.trace import Trace
 
 Floats = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from arcbandit.policies.registry import POLICIES
 from arcbandit.policies.registry import policy as policy_by_name
 from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
 from arcbandit.simulation.loop import REGRET
+from arcbandit.simulation.results import estimate
 from arcbandit.simulation.run import Progress, Task, run_task
-from arcbandit.simulation.trace import estimate
 
 # The linear-program rule at its default dials is BLP.
 EVERY_POLICY = tuple(name for name in POLICIES if name != "linear-program")

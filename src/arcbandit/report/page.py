@@ -20,7 +20,8 @@ from arcbandit.report.plots import (
     save_plot,
 )
 from arcbandit.report.tables import COLUMNS, best_policy, result_rows, window_rows, written
-from arcbandit.simulation.trace import Trace
+from arcbandit.simulation.results import Results
+from arcbandit.simulation.summary import Summary
 
 PAGE_SUFFIX = ".html"
 REPORT_SUFFIXES = (PAGE_SUFFIX, *PLOT_SUFFIXES)
@@ -78,20 +79,20 @@ img { display: block; width: 100%; height: auto; }
 """.strip()
 
 
-def page(trace: Trace, title: str = "Simulation") -> str:
+def page(results: Results, title: str = "Simulation") -> str:
     """The page as HTML."""
     lead = (
-        f"{_counted(len(trace.policies), 'policy', 'policies')}, {_counted(trace.epochs, 'epoch')} of "
-        f"{trace.horizon:,} rounds each."
+        f"{_counted(len(results.policies), 'policy', 'policies')}, {_counted(results.epochs, 'epoch')} of "
+        f"{results.horizon:,} rounds each."
     )
     sections = [
         f'<header><h1>{escape(title)}</h1><p class="quiet">{lead}</p></header>',
-        _warning(trace),
-        f"<section><h2>Results after {trace.horizon:,} rounds</h2>{_results(trace)}{_reading(trace)}</section>",
-        _windows(trace),
-        f'<section><h2>Over the rounds</h2>{_legend(trace)}<div class="panels">{_panels(trace)}</div></section>',
-        f"<section><h2>Settings</h2>{_settings(trace)}</section>",
-        f"<section><h2>Instance</h2>{_instance(Instance.from_dict(trace.settings['instance']))}</section>",
+        _warning(results),
+        f"<section><h2>Results after {results.horizon:,} rounds</h2>{_results(results)}{_reading(results)}</section>",
+        _windows(results),
+        f'<section><h2>Over the rounds</h2>{_legend(results)}<div class="panels">{_panels(results)}</div></section>',
+        f"<section><h2>Settings</h2>{_settings(results)}</section>",
+        f"<section><h2>Instance</h2>{_instance(Instance.from_dict(results.settings['instance']))}</section>",
     ]
     body = "\n".join(section for section in sections if section)
     return f"""<!DOCTYPE html>
@@ -112,10 +113,10 @@ def page(trace: Trace, title: str = "Simulation") -> str:
 """
 
 
-def save_page(trace: Trace, path: str | os.PathLike[str], title: str = "Simulation") -> None:
+def save_page(results: Results, path: str | os.PathLike[str], title: str = "Simulation") -> None:
     """Write the page to a .html file."""
     target = check_target(path, (PAGE_SUFFIX,))
-    write_whole(target, page(trace, title).encode())
+    write_whole(target, page(results, title).encode())
 
 
 def check_report_target(path: str | os.PathLike[str]) -> None:
@@ -124,12 +125,12 @@ def check_report_target(path: str | os.PathLike[str]) -> None:
     check_matplotlib()
 
 
-def save_report(trace: Trace, path: str | os.PathLike[str], title: str = "Simulation") -> None:
+def save_report(results: Results, path: str | os.PathLike[str], title: str = "Simulation") -> None:
     """Write a page to a .html file, or else the figure alone."""
     if check_target(path, REPORT_SUFFIXES).suffix.lower() == PAGE_SUFFIX:
-        save_page(trace, path, title)
+        save_page(results, path, title)
     else:
-        save_plot(trace, path, title)
+        save_plot(results, path, title)
 
 
 def _counted(count: int, one: str, many: str | None = None) -> str:
@@ -154,25 +155,25 @@ def table_row(name: str, cells: Iterable[str], header: Sequence[str], *, best: b
     return f'{opening}<th scope="row">{escape(name)}{tag}</th>{shown}</tr>'
 
 
-def _results(trace: Trace) -> str:
-    best = best_policy(trace)
+def _results(results: Results) -> str:
+    best = best_policy(results)
     header = ["policy", *(column.heading for column in COLUMNS)]
-    rows = (table_row(policy, cells, header, best=policy == best) for policy, *cells in result_rows(trace))
+    rows = (table_row(policy, cells, header, best=policy == best) for policy, *cells in result_rows(results))
     return table_of("results", header, rows)
 
 
-def _reading(trace: Trace) -> str:
+def _reading(results: Results) -> str:
     interval = (
-        f"Means over {trace.epochs:,} epochs ± the half width of a 95 % interval."
-        if trace.epochs > 1
+        f"Means over {results.epochs:,} epochs ± the half width of a 95 % interval."
+        if results.epochs > 1
         else "One epoch, so without intervals."
     )
     terms = "".join(f"<dt>{escape(column.heading)}</dt><dd>{escape(column.meaning)}</dd>" for column in COLUMNS)
     return f'<p class="quiet">{interval}</p><dl>{terms}</dl>'
 
 
-def _warning(trace: Trace) -> str:
-    if trace.settings["feasible"]:
+def _warning(results: Results) -> str:
+    if results.settings["feasible"]:
         return ""
     return (
         "<p><strong>The floors of this instance cannot be met together.</strong> "
@@ -180,47 +181,51 @@ def _warning(trace: Trace) -> str:
     )
 
 
-def _windows(trace: Trace) -> str:
-    rows = window_rows(trace)
+def _windows(results: Results) -> str:
+    rows = window_rows(results)
     if not rows:
         return ""
     header = ["policy", "floor of", "expected", "realised"]
     lines = (table_row(row.policy, [row.floor, written(row.expected), written(row.realised)], header) for row in rows)
     table = table_of("windows", header, lines)
-    length = trace.settings["window"]
+    length = results.settings["window"]
     return (
         f"<section><h2>Worst window of {length:,} rounds</h2>{table}"
         '<p class="quiet">Shortfall per round below the floor; a negative one is revenue above it.</p></section>'
     )
 
 
-def _legend(trace: Trace) -> str:
-    shade = f"Lines are means of {trace.epochs:,} epochs, shades their 95 % intervals. " if trace.epochs > 1 else ""
+def _legend(results: Results) -> str:
+    shade = f"Lines are means of {results.epochs:,} epochs, shades their 95 % intervals. " if results.epochs > 1 else ""
+    if results.epochs > 1 and isinstance(results, Summary):
+        shade += "The lighter shades reach from the 5 % to the 95 % quantile of the epochs. "
     return (
         f'<p class="quiet">{shade}In the log-log panels a straight line is a power of the round: grey guides grow like '
         "√T and log² T. The grey line beside the performance is what the best plan earns.</p>"
     )
 
 
-def _panels(trace: Trace) -> str:
+def _panels(results: Results) -> str:
     by_metric = sorted(PANELS, key=lambda panel: [other.metric for other in PANELS].index(panel.metric))
-    return "\n".join(_panel(trace, panel) for panel in by_metric)
+    return "\n".join(_panel(results, panel) for panel in by_metric)
 
 
-def _panel(trace: Trace, panel: Panel) -> str:
-    words = alt_text(trace, [panel])
-    content = base64.b64encode(rendered(draw_panel(trace, panel), ".svg", panel.heading, words)).decode()
+def _panel(results: Results, panel: Panel) -> str:
+    words = alt_text(results, [panel])
+    content = base64.b64encode(rendered(draw_panel(results, panel), ".svg", panel.heading, words)).decode()
     return f'<figure><img alt="{escape(words)}" src="data:image/svg+xml;base64,{content}"></figure>'
 
 
-def _settings(trace: Trace) -> str:
-    settings = trace.settings
+def _settings(results: Results) -> str:
+    settings = results.settings
     optimum = "revenue per round of the best plan" if settings["feasible"] else "of the plan of least shortfall"
     entries = {
-        "horizon": f"{trace.horizon:,} rounds",
-        "epochs": f"{trace.epochs:,}",
+        "horizon": f"{results.horizon:,} rounds",
+        "epochs": f"{results.epochs:,}",
         "seed": str(settings["seed"]),
         "rewards": str(settings["rewards"]),
+        "device": str(settings["device"]),
+        "kept": "every epoch" if settings["keep"] == "epochs" else "means, variances and quantiles over epochs",
         "window": "none" if settings["window"] is None else f"{settings['window']:,} rounds",
         "f*": f"{settings['optimal_value']:.6g}, {optimum}",
         "versions": ", ".join(f"{name} {version}" for name, version in settings["versions"].items()),

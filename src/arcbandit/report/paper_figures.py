@@ -37,7 +37,7 @@ from arcbandit.report.plots import (
     spread,
 )
 from arcbandit.report.tables import COLUMNS, broken_label, result_rows
-from arcbandit.simulation.trace import Trace
+from arcbandit.simulation.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,13 +144,13 @@ def metric_text(metric: str, prefix: str = "") -> tuple[str, str, str]:
     return (prefix + title[0].lower() + title[1:] if prefix else title), "round t", unit
 
 
-def metric_line(trace: Trace, metric: str, policy: str, label: str | None = None, place: int | None = None) -> Line:
+def metric_line(results: Results, metric: str, policy: str, label: str | None = None, place: int | None = None) -> Line:
     """The mean of a metric over epochs with its 95 % interval."""
-    curve = _curve(trace.metric(metric)[policy])
-    shaded = trace.epochs > 1
+    curve = _curve(results, metric, policy)
+    shaded = results.epochs > 1
     return Line(
         label or policy,
-        trace.rounds,
+        results.rounds,
         curve.mean,
         curve.low if shaded else None,
         curve.high if shaded else None,
@@ -158,22 +158,22 @@ def metric_line(trace: Trace, metric: str, policy: str, label: str | None = None
     )
 
 
-def metric_chart(trace: Trace, metric: str, policies: Sequence[str], *, logarithmic: bool = False) -> Chart:
+def metric_chart(results: Results, metric: str, policies: Sequence[str], *, logarithmic: bool = False) -> Chart:
     """A metric of some policies over rounds; log-log with guides like sqrt(T) and log(T)^2."""
-    lines = tuple(metric_line(trace, metric, policy) for policy in policies)
+    lines = tuple(metric_line(results, metric, policy) for policy in policies)
     guides: tuple[Line, ...] = ()
     if logarithmic:
-        guides = _growth_guides(trace, lines)
+        guides = _growth_guides(results, lines)
     elif metric == "performance":
-        best = float(trace.settings["optimal_value"])
-        rounds = np.linspace(0, trace.horizon, 21)
+        best = float(results.settings["optimal_value"])
+        rounds = np.linspace(0, results.horizon, 21)
         guides = (Line("best plan, f* T  ", rounds, best * rounds),)
     return Chart(*metric_text(metric), lines, guides, x_log=logarithmic, y_log=logarithmic)
 
 
-def _growth_guides(trace: Trace, lines: Sequence[Line]) -> tuple[Line, ...]:
-    late = trace.rounds >= max(trace.horizon / LATE, 2.0)
-    rounds = trace.rounds[late].astype(np.float64)
+def _growth_guides(results: Results, lines: Sequence[Line]) -> tuple[Line, ...]:
+    late = results.rounds >= max(results.horizon / LATE, 2.0)
+    rounds = results.rounds[late].astype(np.float64)
     curves = [np.asarray(line.y, dtype=np.float64)[late] for line in lines]
     curves = [curve for curve in curves if len(curve) > 1 and (curve > 0).all()]
     if not curves:
@@ -188,10 +188,10 @@ def _growth_guides(trace: Trace, lines: Sequence[Line]) -> tuple[Line, ...]:
     return tuple(guides)
 
 
-def result_table(title: str, trace: Trace) -> PaperTable:
+def result_table(title: str, results: Results) -> PaperTable:
     """Every metric of every policy at the horizon."""
     header = ("policy", *(column.heading for column in COLUMNS))
-    return PaperTable(title, header, tuple(tuple(row) for row in result_rows(trace)))
+    return PaperTable(title, header, tuple(tuple(row) for row in result_rows(results)))
 
 
 def chart_alt_text(chart: Chart | Matrix) -> str:

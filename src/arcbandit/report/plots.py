@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from arcbandit.errors import MissingExtraError
 from arcbandit.report.files import check_target, write_whole
 from arcbandit.report.tables import broken_label, written
-from arcbandit.simulation.trace import Trace, estimate, student_quantile
+from arcbandit.simulation.results import Results, student_quantile
+from arcbandit.simulation.summary import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +44,7 @@ HEADING_HEIGHT = 0.55
 LABEL_SIZE = 9.0  # points
 LINE_SPACING = 1.25
 DOTS_PER_INCH = 150
+BAND = (0.05, 0.95)  # the quantiles of epochs between which a summary shows a lighter shade
 # A guide shows a slope, which the last two decades are enough for.
 GUIDE_DECADES = 100
 GUIDE_DISTANCE = 1.6  # the factor by which it keeps clear of the curves
@@ -86,11 +88,13 @@ class Panel(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The mean of a metric over epochs at each checkpoint, and its 95 % interval."""
+    """The mean of a metric over epochs at each checkpoint, its 95 % interval, and the band that BAND names."""
 
     mean: Floats
     low: Floats
     high: Floats
+    band_low: Floats | None = None  # None where it is not shown
+    band_high: Floats | None = None
 
 
 _METRICS = (
@@ -104,9 +108,9 @@ PANELS = tuple(
 )
 
 
-def draw(trace: Trace, title: str = "Simulation") -> "Figure":
+def draw(results: Results, title: str = "Simulation") -> "Figure":
     """A figure of all panels: linear scales above, logarithmic ones below."""
-    gutter = _gutter(trace)
+    gutter = _gutter(results)
     columns, rows = len(_METRICS), len(PANELS) // len(_METRICS)
     cell_width = LEFT + PANEL_WIDTH + gutter
     cell_height = BOTTOM + PANEL_HEIGHT + TOP
@@ -116,31 +120,32 @@ def draw(trace: Trace, title: str = "Simulation") -> "Figure":
         for place, panel in enumerate(PANELS):
             left = (place % columns) * cell_width + LEFT
             bottom = height - HEADING_HEIGHT - (place // columns + 1) * cell_height + BOTTOM
-            _draw_panel(_axes(figure, left, bottom), trace, panel)
+            _draw_panel(_axes(figure, left, bottom), results, panel)
         figure.text(0.2 / width, 1 - 0.15 / height, title, va="top", size=13, weight="bold")
-        figure.text(0.2 / width, 1 - 0.42 / height, _how_many(trace), va="top", size=9, color="#555555")
+        figure.text(0.2 / width, 1 - 0.42 / height, _how_many(results), va="top", size=9, color="#555555")
     return figure
 
 
-def draw_panel(trace: Trace, panel: Panel) -> "Figure":
+def draw_panel(results: Results, panel: Panel) -> "Figure":
     """A figure of one panel."""
-    gutter = _gutter(trace)
+    gutter = _gutter(results)
     with _style():
         figure = _figure(LEFT + PANEL_WIDTH + gutter, BOTTOM + PANEL_HEIGHT + TOP)
-        _draw_panel(_axes(figure, LEFT, BOTTOM), trace, panel)
+        _draw_panel(_axes(figure, LEFT, BOTTOM), results, panel)
     return figure
 
 
-def alt_text(trace: Trace, panels: Sequence[Panel] = PANELS) -> str:
+def alt_text(results: Results, panels: Sequence[Panel] = PANELS) -> str:
     """What the panels show, in words, for one who cannot see them."""
     metrics = list(dict.fromkeys(panel.metric for panel in panels))
     scales = " and ".join(
         name for name, wanted in (("linear", False), ("log-log", True)) if any(p.logarithmic == wanted for p in panels)
     )
-    sentences = [f"Line plot of {_listed(metrics)} over rounds 1 to {trace.horizon:,}, {scales}; {_how_many(trace)}."]
+    sentences = [
+        f"Line plot of {_listed(metrics)} over rounds 1 to {results.horizon:,}, {scales}; {_how_many(results)}."
+    ]
     for metric in metrics:
-        values = trace.metric(metric)
-        ends = "; ".join(f"{policy} {written(estimate(values[policy][:, -1]))}" for policy in trace.policies)
+        ends = "; ".join(f"{policy} {written(results.estimate(metric, policy))}" for policy in results.policies)
         sentences.append(f"{metric.capitalize()} at the end: {ends}.")
     return " ".join(sentences)
 
@@ -159,10 +164,10 @@ def rendered(figure: "Figure", suffix: str, title: str, description: str) -> byt
     return content.getvalue()
 
 
-def save_plot(trace: Trace, path: str | os.PathLike[str], title: str = "Simulation") -> None:
+def save_plot(results: Results, path: str | os.PathLike[str], title: str = "Simulation") -> None:
     """Write the figure to a .png, .pdf or .svg file."""
     target = check_target(path, PLOT_SUFFIXES)
-    content = rendered(draw(trace, title), target.suffix.lower(), title, alt_text(trace))
+    content = rendered(draw(results, title), target.suffix.lower(), title, alt_text(results))
     write_whole(Path(target), content)
 
 
@@ -196,40 +201,44 @@ def _style() -> Iterator[None]:
         yield
 
 
-def _gutter(trace: Trace) -> float:
+def _gutter(results: Results) -> float:
     """Room to the right of a panel for its labels."""
-    letters = max(len(line) for policy in trace.policies for line in broken_label(policy))
+    letters = max(len(line) for policy in results.policies for line in broken_label(policy))
     return LABEL_START + LETTER_WIDTH * max(letters, 6) + GAP
 
 
-def _how_many(trace: Trace) -> str:
-    if trace.epochs == 1:
+def _how_many(results: Results) -> str:
+    if results.epochs == 1:
         return "one epoch, so without intervals"
-    return f"means of {trace.epochs:,} epochs, shaded with their 95 % intervals"
+    band = "; lighter, from the 5 % to the 95 % quantile of epochs" if isinstance(results, Summary) else ""
+    return f"means of {results.epochs:,} epochs, shaded with their 95 % intervals{band}"
 
 
 def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _curve(values: Floats) -> Curve:
-    """Mean and interval over epochs of values of shape (epochs, checkpoints)."""
-    mean = values.mean(axis=0)
-    if len(values) < 2:
+def _curve(results: Results, metric: str, policy: str) -> Curve:
+    """Mean over epochs with its interval and, where a summary has them, the quantiles of the epochs."""
+    mean = results.mean(metric, policy)
+    if results.epochs < 2:
         return Curve(mean, mean, mean)
-    half = student_quantile(len(values) - 1) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
-    return Curve(mean, mean - half, mean + half)
+    half = student_quantile(results.epochs - 1) * results.standard_error(metric, policy)
+    if not isinstance(results, Summary):
+        return Curve(mean, mean - half, mean + half)
+    band = (results.quantile(metric, policy, share) for share in BAND)
+    return Curve(mean, mean - half, mean + half, *band)
 
 
-def _draw_panel(axes: "Axes", trace: Trace, panel: Panel) -> None:
-    curves = {policy: _curve(values) for policy, values in trace.metric(panel.metric).items()}
-    _set_scales(axes, trace, panel, curves)
+def _draw_panel(axes: "Axes", results: Results, panel: Panel) -> None:
+    curves = {policy: _curve(results, panel.metric, policy) for policy in results.policies}
+    _set_scales(axes, results, panel, curves)
     if panel.metric == "performance":
-        _draw_best_plan(axes, trace)
+        _draw_best_plan(axes, results)
     elif panel.logarithmic:
-        _draw_guides(axes, trace, curves)
+        _draw_guides(axes, results, curves)
     for place, (policy, curve) in enumerate(curves.items()):
-        _draw_curve(axes, trace, panel, policy, curve, place)
+        _draw_curve(axes, results, panel, policy, curve, place)
     _draw_labels(axes, panel, curves)
     axes.set_title(panel.heading)
     axes.set_xlabel("round t")
@@ -244,15 +253,15 @@ def _look(place: int) -> dict[str, Any]:
     }
 
 
-def _set_scales(axes: "Axes", trace: Trace, panel: Panel, curves: dict[str, Curve]) -> None:
+def _set_scales(axes: "Axes", results: Results, panel: Panel, curves: dict[str, Curve]) -> None:
     from matplotlib.ticker import EngFormatter
 
-    values = np.concatenate([part for curve in curves.values() for part in curve])
+    values = np.concatenate([part for curve in curves.values() for part in curve if part is not None])
     top = float(values.max())
     if panel.logarithmic:
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_xlim(1, max(trace.horizon, 2))
+        axes.set_xlim(1, max(results.horizon, 2))
         means = np.concatenate([curve.mean for curve in curves.values()])
         positive = means[means > max(top, 0.0) * LOWEST_DECADES]
         if positive.size:
@@ -264,30 +273,32 @@ def _set_scales(axes: "Axes", trace: Trace, panel: Panel, curves: dict[str, Curv
     bottom = min(float(values.min()), 0.0)
     if top <= bottom:
         top = bottom + 1.0
-    axes.set_xlim(0, trace.horizon)
+    axes.set_xlim(0, results.horizon)
     axes.set_ylim(bottom - (0.05 * (top - bottom) if bottom < 0 else 0.0), top + 0.05 * (top - bottom))
     axes.locator_params(axis="x", nbins=5)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.yaxis.set_major_formatter(EngFormatter(sep=""))
 
 
-def _draw_curve(axes: "Axes", trace: Trace, panel: Panel, policy: str, curve: Curve, place: int) -> None:
+def _draw_curve(axes: "Axes", results: Results, panel: Panel, policy: str, curve: Curve, place: int) -> None:
     shown = curve.mean > 0 if panel.logarithmic else np.isfinite(curve.mean)
     look = _look(place)
-    rounds = trace.rounds[shown]
-    if trace.epochs > 1:
+    rounds = results.rounds[shown]
+    if results.epochs > 1:
         floor = axes.get_ylim()[0]
-        low = np.maximum(curve.low[shown], floor) if panel.logarithmic else curve.low[shown]
-        axes.fill_between(rounds, low, curve.high[shown], color=look["color"], alpha=0.18, linewidth=0)
+        for low, high, alpha in ((curve.band_low, curve.band_high, 0.08), (curve.low, curve.high, 0.18)):
+            if low is not None and high is not None:
+                seen = np.maximum(low[shown], floor) if panel.logarithmic else low[shown]
+                axes.fill_between(rounds, seen, high[shown], color=look["color"], alpha=alpha, linewidth=0)
     # Markers keep their distance on the page, and those of different policies stand apart.
     apart = (0.03 * (place + 1), 0.22)
     axes.plot(rounds, curve.mean[shown], linewidth=1.5, markersize=4, markevery=apart, label=policy, **look)
 
 
-def _draw_guides(axes: "Axes", trace: Trace, curves: dict[str, Curve]) -> None:
+def _draw_guides(axes: "Axes", results: Results, curves: dict[str, Curve]) -> None:
     """Lines that grow like sqrt(T), above the curves, and like log(T)^2, below them."""
-    late = trace.rounds >= max(trace.horizon / GUIDE_DECADES, 2.0)
-    rounds = trace.rounds[late].astype(np.float64)
+    late = results.rounds >= max(results.horizon / GUIDE_DECADES, 2.0)
+    rounds = results.rounds[late].astype(np.float64)
     positive = [curve.mean[late] for curve in curves.values() if curve.mean[-1] > 0 and (curve.mean[late] > 0).all()]
     if len(rounds) < 2 or not positive:
         return
@@ -311,10 +322,10 @@ def _draw_guides(axes: "Axes", trace: Trace, curves: dict[str, Curve]) -> None:
     axes.set_ylim(min(bottom, below[0] / GUIDE_DISTANCE**2), max(top, above[-1] * GUIDE_DISTANCE))
 
 
-def _draw_best_plan(axes: "Axes", trace: Trace) -> None:
+def _draw_best_plan(axes: "Axes", results: Results) -> None:
     """What the best plan would have earned, to which every curve is to come close."""
-    value = float(trace.settings["optimal_value"])
-    rounds = np.geomspace(1, trace.horizon, 100)
+    value = float(results.settings["optimal_value"])
+    rounds = np.geomspace(1, results.horizon, 100)
     axes.plot(rounds, value * rounds, color=GUIDE_COLOUR, linewidth=0.8, label="_guide best plan")
     axes.text(
         0.04,

@@ -4,7 +4,7 @@ import math
 import re
 from typing import NamedTuple
 
-from arcbandit.simulation.trace import Estimate, Trace, estimate
+from arcbandit.simulation.results import Estimate, Results
 
 NOT_A_NUMBER = "–"
 HALF_WIDTH_DIGITS = 2
@@ -43,27 +43,27 @@ class WindowRow(NamedTuple):
     realised: Estimate
 
 
-def best_policy(trace: Trace) -> str | None:
+def best_policy(results: Results) -> str | None:
     """The policy of the lowest mean R + V; None where there is no other to compare it with."""
-    if len(trace.policies) < 2:
+    if len(results.policies) < 2:
         return None
-    summary = trace.summary()
-    return min(trace.policies, key=lambda policy: summary[policy]["regret_plus_violation"].mean)
+    summary = results.summary()
+    return min(results.policies, key=lambda policy: summary[policy]["regret_plus_violation"].mean)
 
 
-def window_rows(trace: Trace) -> list[WindowRow]:
-    """The worst windows at the last checkpoint; none if the trace watched no windows."""
-    if trace.settings["window"] is None:
+def window_rows(results: Results) -> list[WindowRow]:
+    """The worst windows at the last checkpoint; none if no windows were watched."""
+    if results.settings["window"] is None:
         return []
     return [
         WindowRow(
             policy,
             floor,
-            estimate(trace.worst_window_expected[policy][:, -1, row]),
-            estimate(trace.worst_window_realised[policy][:, -1, row]),
+            results.estimate("worst_window_expected", policy, floor),
+            results.estimate("worst_window_realised", policy, floor),
         )
-        for policy in trace.policies
-        for row, floor in enumerate(trace.floors)
+        for policy in results.policies
+        for floor in results.floors
     ]
 
 
@@ -99,12 +99,12 @@ def broken_label(policy: str) -> list[str]:
     return [line.strip() for line in lines if line.strip()] or ["?"]
 
 
-def result_rows(trace: Trace) -> list[list[str]]:
+def result_rows(results: Results) -> list[list[str]]:
     """For each policy its name and the texts of COLUMNS."""
-    summary = trace.summary()
-    columns = [list(trace.policies)]
+    summary = results.summary()
+    columns = [list(results.policies)]
     for column in SUM_COLUMNS:
-        columns.append([written(summary[policy][column.metric]) for policy in trace.policies])
+        columns.append([written(summary[policy][column.metric]) for policy in results.policies])
     for column in SHARE_COLUMNS:
-        columns.append([written_share(summary[policy][column.metric]) for policy in trace.policies])
+        columns.append([written_share(summary[policy][column.metric]) for policy in results.policies])
     return [list(row) for row in zip(*columns, strict=True)]

@@ -25,13 +25,17 @@ from arcbandit.policies.switch import choose_allocation, take_in_reward
 
 # Rows of Meters.totals: sums over rounds so far.
 REGRET, VIOLATION, SIGNED_REGRET, PERFORMANCE, REALISED = range(5)
-OPTIMAL_SET, ON_FALLBACK, INFEASIBLE, GAVE_UP = range(5, 9)
+# Two that are worked out from the others at the checkpoints.
+REGRET_PLUS_VIOLATION, SIGNED_VIOLATION = range(5, 7)
+OPTIMAL_SET, ON_FALLBACK, INFEASIBLE, GAVE_UP = range(7, 11)
+N_METRICS = 11
 # The audit's: rounds in which a statement of the paper applies, and those in which it does not hold.
-UNCOVERED, MATCHED_WITH_REGRET, SAFE, SAFE_WITH_VIOLATION, UNMATCHED, UNMATCHED_BELOW_GAP = range(9, 15)
-N_TOTALS = 15
+UNCOVERED, MATCHED_WITH_REGRET, SAFE, SAFE_WITH_VIOLATION, UNMATCHED, UNMATCHED_BELOW_GAP = range(11, 17)
+N_TOTALS = 17
 # Rows of Meters.by_row: sums and worst windows of each floor.
 SHORTFALL, EARNED, WORST_EXPECTED, WORST_REALISED = range(4)
-# Two more for the round and the window at hand.
+N_KINDS = 4  # those that are recorded
+# Three more for the round and the window at hand.
 EXPECTED_NOW, WINDOW_EXPECTED, WINDOW_REALISED = range(4, 7)
 N_BY_ROW = 7
 
@@ -69,6 +73,14 @@ class Meters(NamedTuple):
     totals: np.ndarray  # float64, shape (N_TOTALS,)
     by_row: np.ndarray  # float64, shape (N_BY_ROW, M)
     window: np.ndarray  # float64, expected and realised revenue of the last W rounds, shape (2, M, W)
+
+
+def make_meters(n_rows: int, window: int) -> Meters:
+    """Nothing measured yet; `window` is W, 0 for no windows."""
+    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, window)))
+    # A window that never fell short still has a worst one: the maximum starts below any shortfall.
+    meters.by_row[[WORST_EXPECTED, WORST_REALISED]] = -np.inf if window else np.nan
+    return meters
 
 
 @kernel
@@ -230,7 +242,12 @@ def audit(rule, world, problem, statistics, round_number, allocation, outcome, m
 
 @rare_kernel
 def write_checkpoint(meters, place, record, record_by_row):
-    """Copy the sums so far into the record."""
+    """Copy the sums so far into the record, with what follows from them."""
+    meters.totals[REGRET_PLUS_VIOLATION] = meters.totals[REGRET] + meters.totals[VIOLATION]
+    signed_violation = 0.0
+    for row in range(meters.by_row.shape[1]):
+        signed_violation += max(meters.by_row[SHORTFALL, row], 0.0)
+    meters.totals[SIGNED_VIOLATION] = signed_violation
     for total in range(N_TOTALS):
         record[total, place] = meters.totals[total]
     for kind in range(record_by_row.shape[0]):

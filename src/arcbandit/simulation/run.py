@@ -1,9 +1,10 @@
 """Simulations: policies on an instance, epoch by epoch, on as many workers as there are."""
 
+import itertools
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import joblib
 import numpy as np
@@ -15,15 +16,20 @@ from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning import Plan, solve_lp
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import policy as policy_by_name
-from arcbandit.simulation.loop import N_BY_ROW, N_TOTALS, WORST_EXPECTED, WORST_REALISED, Meters, World, play_rounds
+from arcbandit.simulation.device import DeviceFolder, check_state, device_name, play_on_device, to_host, use_cuda
+from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
+from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World, make_meters, play_rounds
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
-from arcbandit.simulation.trace import BY_FLOOR, Trace
+from arcbandit.simulation.summary import Summary
+from arcbandit.simulation.trace import Trace
 
 Floats = NDArray[np.float64]
 
 DEFAULT_CHECKPOINTS = 300
 # Pairs times rounds between two looks at the clock and the keyboard: about a tenth of a second.
 WORK_BETWEEN_LOOKS = 2_000_000
+KEPT = ("epochs", "summary")
+MOST_EPOCHS = 2**32 - 1  # the counter of the random numbers, and those of the bins, have 32 bits for them
 
 Progress = Callable[[int], None]  # called with the number of rounds played since the last call
 
@@ -45,9 +51,72 @@ class Task(NamedTuple):
     window: int
 
 
+class Options(TypedDict, total=False):
+    """What `simulate` takes besides, the same whatever it returns."""
+
+    jobs: int | None
+    checkpoints: "int | Iterable[int] | None"
+    rewards: "str | ObservedRewards"
+    window: int | None
+    available: ArrayLike | None
+    suboptimality_gap: float | None
+    progress: Progress | None
+
+
+Policies = Sequence[str | Policy] | Mapping[str, str | Policy]
+
+
+@overload
 def simulate(
     instance: Instance,
-    policies: "Sequence[str | Policy] | Mapping[str, str | Policy]",
+    policies: Policies,
+    horizon: int,
+    epochs: int = ...,
+    seed: int = ...,
+    *,
+    device: Literal["cpu"] = ...,
+    keep: None = ...,
+    **options: Unpack[Options],
+) -> Trace: ...
+@overload
+def simulate(
+    instance: Instance,
+    policies: Policies,
+    horizon: int,
+    epochs: int = ...,
+    seed: int = ...,
+    *,
+    device: str = ...,
+    keep: Literal["epochs"],
+    **options: Unpack[Options],
+) -> Trace: ...
+@overload
+def simulate(
+    instance: Instance,
+    policies: Policies,
+    horizon: int,
+    epochs: int = ...,
+    seed: int = ...,
+    *,
+    device: str = ...,
+    keep: Literal["summary"],
+    **options: Unpack[Options],
+) -> Summary: ...
+@overload
+def simulate(
+    instance: Instance,
+    policies: Policies,
+    horizon: int,
+    epochs: int = ...,
+    seed: int = ...,
+    *,
+    device: str = ...,
+    keep: str | None = ...,
+    **options: Unpack[Options],
+) -> Trace | Summary: ...
+def simulate(
+    instance: Instance,
+    policies: Policies,
     horizon: int,
     epochs: int = 5,
     seed: int = 0,
@@ -59,14 +128,19 @@ def simulate(
     available: ArrayLike | None = None,
     suboptimality_gap: float | None = None,
     progress: Progress | None = None,
-) -> Trace:
+    device: str = "cpu",
+    keep: str | None = None,
+) -> Trace | Summary:
     """Run each policy for `epochs` independent epochs of `horizon` rounds and record every metric.
 
     Policies come by name or as configured objects; a mapping gives them labels of its own. In an epoch all of them
     meet the same contexts and the same noise. `jobs` workers share the epochs: threads, or whatever backend
     joblib.parallel_config sets; the result does not depend on it. `checkpoints` is how many, or which rounds.
     `window` is the length of the sliding windows over which each floor's worst shortfall is reported. With
-    `suboptimality_gap` (rho*) the run counts where the paper's statements hold.
+    `suboptimality_gap` (rho*) the run counts where the paper's statements hold. With `device` "cuda" a GPU plays, one
+    epoch a thread, by the same kernels; "auto" takes one where it is there. `keep` says what is left: "epochs" gives a
+    Trace with every epoch, "summary" a Summary with means, variances and quantiles over them, whose size does not grow
+    with `epochs`. None is "epochs" on the CPU and "summary" on a GPU.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -77,6 +151,8 @@ def simulate(
         raise InvalidInputError(f"instance must be an Instance, such as paper_instance('nu'), got {instance!r}.")
     horizon = _at_least_one("horizon", horizon)
     epochs = _at_least_one("epochs", epochs)
+    if epochs > MOST_EPOCHS:
+        raise InvalidInputError(f"epochs must be at most {MOST_EPOCHS}, as random numbers would repeat, got {epochs}.")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
         raise InvalidInputError(f"seed must be a whole number from 0 to below 2**63, got {seed!r}.")
     length = 0 if window is None else _at_least_one("window", window)
@@ -84,13 +160,17 @@ def simulate(
         raise InvalidInputError(f"window must not be longer than the horizon {horizon}, got {length}.")
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, (int, np.integer)) or jobs == 0):
         raise InvalidInputError(f"jobs must be a whole number other than 0, or None for all cores, got {jobs!r}.")
+    if keep not in (None, *KEPT):
+        raise InvalidInputError(f"keep must be 'epochs', 'summary' or None, got {keep!r}.")
+    on_device = use_cuda(device)
+    kept = keep or ("summary" if on_device else "epochs")
     labelled = _labelled(policies)
     source = RewardSource(rewards, instance)
     places = _checkpoints(checkpoints, horizon)
     mask = None if available is None else np.array(available)
     optimum = _optimum(instance, mask)
-    tasks = [
-        Task(
+    tasks = {
+        label: Task(
             instance,
             label,
             policy,
@@ -100,67 +180,47 @@ def simulate(
             np.nan if suboptimality_gap is None else suboptimality_gap,
             horizon,
             int(seed),
-            epoch,
+            0,
             places,
             length,
         )
         for label, policy in labelled.items()
-        for epoch in range(epochs)
-    ]
-    # Checked before any work is done: a policy that does not fit the instance says so at once.
-    for policy in labelled.values():
-        policy.for_instance(instance, horizon=horizon, available=mask)
-    results = list(_run_all(tasks, jobs, progress))
-    by_policy = {
-        label: [results[place] for place, task in enumerate(tasks) if task.label == label] for label in labelled
     }
-    return Trace(
-        rounds=places,
-        policies=tuple(labelled),
-        floors=(*instance.arms, *(group.name for group in instance.group_floors)),
-        records={label: np.array([record for record, _ in parts]) for label, parts in by_policy.items()},
-        floor_records={label: np.array([floors for _, floors in parts]) for label, parts in by_policy.items()},
-        settings={
-            "instance": instance.to_dict(),
-            "optimal_value": optimum.value,
-            "feasible": optimum.status == PlanStatus.OPTIMAL,
-            "horizon": horizon,
-            "epochs": epochs,
-            "seed": int(seed),
-            "rewards": source.name,
-            "window": length or None,
-            "versions": versions_in_use(),
-        },
-    )
+    # Checked before any work is done: a policy that does not fit the instance says so at once.
+    for task in tasks.values():
+        bound = bind(task)
+        if on_device:
+            check_state(bound, length)
+    settings = {
+        "instance": instance.to_dict(),
+        "optimal_value": optimum.value,
+        "feasible": optimum.status == PlanStatus.OPTIMAL,
+        "horizon": horizon,
+        "epochs": epochs,
+        "seed": int(seed),
+        "rewards": source.name,
+        "window": length or None,
+        "device": device_name() if on_device else "cpu",
+        "keep": kept,
+        "versions": versions_in_use(),
+    }
+    floors = (*instance.arms, *(group.name for group in instance.group_floors))
+    played = _on_device(tasks, epochs, progress) if on_device else _on_cpu(tasks, epochs, jobs, progress)
+    if kept == "epochs":
+        records, floor_records = _kept(played)
+        return Trace(places, tuple(labelled), floors, records, floor_records, settings)
+    folder = DeviceFolder if on_device else EpochFolder
+    return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
 
 
 def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
     """Play one epoch; return its sums (N_TOTALS, P) and floors' sums (4, P, M) at the checkpoints."""
-    bound = task.policy.for_instance(
-        task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch
-    )
+    bound = bind(task)
+    world = make_world(task)
     n_rows = bound._problem.floors.shape[0]
-    source = RewardSource(task.rewards, task.instance)
-    optimum = task.optimum
-    slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors])
-    world = World(
-        mean_rewards=task.instance.mean_rewards.copy(),
-        probabilities=task.instance.context_probabilities.copy(),
-        optimal_value=optimum.value,
-        used_pairs=np.ascontiguousarray(~optimum.idle_pairs),
-        slack_floors=slack_floors,
-        optimal_columns=int((~optimum.idle_pairs).sum() + slack_floors.sum()),
-        model=int(source.model),
-        noise_scale=task.instance.noise_scale,
-        samples=source.samples,
-        sample_start=source.sample_start,
-        suboptimality_gap=float(task.suboptimality_gap),
-    )
-    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, task.window)))
-    # A window that never fell short still has a worst one: the maximum starts below any shortfall.
-    meters.by_row[[WORST_EXPECTED, WORST_REALISED]] = -np.inf if task.window else np.nan
+    meters = make_meters(n_rows, task.window)
     record = np.zeros((N_TOTALS, len(task.checkpoints)))
-    floor_record = np.zeros((len(BY_FLOOR), len(task.checkpoints), n_rows))
+    floor_record = np.zeros((N_KINDS, len(task.checkpoints), n_rows))
     stretch = max(1, WORK_BETWEEN_LOOKS // task.instance.n_pairs)
     for first in range(1, task.horizon + 1, stretch):
         last = min(first + stretch - 1, task.horizon)
@@ -186,6 +246,68 @@ def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floa
     return record, floor_record
 
 
+def bind(task: Task) -> Policy:
+    """The policy of a task, nothing seen yet."""
+    return task.policy.for_instance(
+        task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch
+    )
+
+
+def make_world(task: Task) -> World:
+    """What the policy of a task is not told."""
+    source = RewardSource(task.rewards, task.instance)
+    optimum = task.optimum
+    slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors])
+    return World(
+        mean_rewards=task.instance.mean_rewards.copy(),
+        probabilities=task.instance.context_probabilities.copy(),
+        optimal_value=optimum.value,
+        used_pairs=np.ascontiguousarray(~optimum.idle_pairs),
+        slack_floors=slack_floors,
+        optimal_columns=int((~optimum.idle_pairs).sum() + slack_floors.sum()),
+        model=int(source.model),
+        noise_scale=task.instance.noise_scale,
+        samples=source.samples,
+        sample_start=source.sample_start,
+        suboptimality_gap=float(task.suboptimality_gap),
+    )
+
+
+Played = Iterator[tuple[str, Any, Any]]  # a policy's label, records and floors' records of some of its epochs
+
+
+def _on_cpu(tasks: dict[str, Task], epochs: int, jobs: int | None, progress: Progress | None) -> Played:
+    all_tasks = [task._replace(epoch=epoch) for task in tasks.values() for epoch in range(epochs)]
+    for task, (record, floor_record) in zip(all_tasks, _run_all(all_tasks, jobs, progress), strict=True):
+        yield task.label, record[np.newaxis], floor_record[np.newaxis]
+
+
+def _kept(played: Played) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """The records and floors' records of every epoch, by policy."""
+    records: dict[str, list[Floats]] = {}
+    floor_records: dict[str, list[Floats]] = {}
+    for label, some, some_floors in played:
+        records.setdefault(label, []).append(to_host(some))
+        floor_records.setdefault(label, []).append(to_host(some_floors))
+    return (
+        {label: np.concatenate(parts) for label, parts in records.items()},
+        {label: np.concatenate(parts) for label, parts in floor_records.items()},
+    )
+
+
+def _folded(
+    played: Played, folder: "type[EpochFolder] | type[DeviceFolder]", n_checkpoints: int, n_floors: int
+) -> dict[str, FoldedEpochs]:
+    """What the epochs come to, policy by policy, so that there is room for the bins of one only."""
+    folded = {}
+    for label, parts in itertools.groupby(played, key=lambda part: part[0]):
+        taker = folder(n_checkpoints, n_floors)
+        for _, records, floor_records in parts:
+            taker.take_in(records, floor_records)
+        folded[label] = taker.finish()
+    return folded
+
+
 def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> Iterator[tuple[Floats, Floats]]:
     if jobs == 1:
         for task in tasks:
@@ -198,6 +320,15 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
         if progress is not None:
             progress(task.horizon)
         yield result
+
+
+def _on_device(tasks: dict[str, Task], epochs: int, progress: Progress | None) -> Played:
+    for label, task in tasks.items():
+        chunks = play_on_device(bind(task), make_world(task), task.horizon, epochs, task.checkpoints, task.window)
+        for records, floor_records in chunks:
+            if progress is not None:
+                progress(records.shape[0] * task.horizon)
+            yield label, records, floor_records
 
 
 def _optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Plan:
@@ -217,7 +348,7 @@ def _optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Plan:
     )
 
 
-def _labelled(policies: "Sequence[str | Policy] | Mapping[str, str | Policy]") -> dict[str, Policy]:
+def _labelled(policies: Policies) -> dict[str, Policy]:
     if isinstance(policies, (str, Policy)):
         policies = [policies]
     labelled: dict[str, Policy] = {}

@@ -1,0 +1,170 @@
+"""Epochs on a GPU: one thread plays one epoch, by the kernels that the CPU runs."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.kernels.compile import config
+from arcbandit.kernels.cuda import device_available, import_cuda
+from arcbandit.policies.base import Policy
+from arcbandit.policies.olp import OLP
+from arcbandit.simulation.device_kernels import (
+    entries_of,
+    fold_kernel,
+    pack_kernel,
+    play_kernel,
+    start_values,
+    tuples_of,
+)
+from arcbandit.simulation.fold import N_BINS, N_MOMENTS, FoldedEpochs, bins_in_use, cells_of
+from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World
+
+Floats = NDArray[np.float64]
+
+DEVICES = ("cpu", "cuda", "auto")
+# CUDA gives a thread 512 KiB of local memory; half of it is left for what the compiler keeps there.
+LARGEST_STATE = 256 * 1024
+# A launch of more epochs keeps no more of a GPU busy.
+LARGEST_CHUNK = 2**17
+THREADS_OF_A_BLOCK = 64
+# Of the device's memory: of what is free for the records of a chunk, of all for the local arrays of its threads.
+SHARE_FOR_RECORDS = 0.25
+SHARE_FOR_STATES = 0.5
+
+
+def use_cuda(device: str) -> bool:
+    """Whether to play on a GPU; refuse a device that is unknown or not there."""
+    if device not in DEVICES:
+        raise InvalidInputError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}.")
+    if device != "cuda":
+        return device == "auto" and device_available()
+    import_cuda()  # raises where the extra is missing
+    if not device_available():
+        raise InvalidInputError(
+            "device 'cuda' needs an NVIDIA GPU with its driver, and the CUDA toolkit that comes with the extra 'cuda' "
+            "(pip install 'arcbandit[cuda]'), but one of them is missing; play with device 'cpu' or 'auto'."
+        )
+    return True
+
+
+def simulated() -> bool:
+    """Whether Numba plays the device itself, in Python, which shows what the kernels do where there is no GPU."""
+    return bool(config.ENABLE_CUDASIM)
+
+
+def device_name() -> str:
+    """What the GPU calls itself."""
+    return "CUDA simulator" if simulated() else str(import_cuda().get_current_device().name)
+
+
+def play_on_device(
+    bound: Policy, world: World, horizon: int, epochs: int, checkpoints: NDArray[np.int64], window: int
+) -> Iterator[tuple[Any, Any]]:
+    """Play the epochs in chunks that fit the device's memory.
+
+    Yields the records in that memory, shapes (chunk, N_TOTALS, P) and (chunk, N_KINDS, P, M), valid until the next.
+    """
+    cuda = import_cuda()
+    n_rows = bound._problem.floors.shape[0]
+    entries = entries_of({"world": world} | tuples_of(bound, window))
+    play = play_kernel(int(bound.rule), tuple(field for field, _ in entries))
+    shared = [
+        cuda.to_device(value) if isinstance(value, np.ndarray) else value for field, value in entries if field.shared
+    ]
+    start = cuda.to_device(start_values(entries))
+    places = cuda.to_device(checkpoints)
+    shape, floor_shape = (N_TOTALS, len(checkpoints)), (N_KINDS, len(checkpoints), n_rows)
+    chunk = epochs_of_a_chunk(epochs, 8 * (math.prod(shape) + math.prod(floor_shape)))
+    records = cuda.device_array((chunk, *shape))
+    floor_records = cuda.device_array((chunk, *floor_shape))
+    for first in range(0, epochs, chunk):
+        count = min(chunk, epochs - first)
+        launch(play, count, *shared, start, bound.seed, first, count, horizon, places, records, floor_records)
+        cuda.synchronize()
+        yield records[:count], floor_records[:count]
+
+
+def to_host(array: Any) -> Floats:
+    """The array, copied from the device's memory if it is there."""
+    return np.asarray(array.copy_to_host() if hasattr(array, "copy_to_host") else array)
+
+
+class DeviceFolder:
+    """Takes in the epochs of one policy on the device, as `EpochFolder` does on the CPU."""
+
+    def __init__(self, n_checkpoints: int, n_floors: int) -> None:
+        cuda = import_cuda()
+        self._n_cells = cells_of(n_checkpoints, n_floors)
+        self._moments = cuda.device_array((N_MOMENTS, self._n_cells))
+        self._counts = cuda.device_array((self._n_cells, N_BINS), dtype=np.uint32)
+        self._taken = 0
+
+    def take_in(self, records: Any, floor_records: Any) -> None:
+        """Take in epochs that follow those so far."""
+        launch(fold_kernel(), self._n_cells, records, floor_records, self._taken, self._moments, self._counts)
+        self._taken += records.shape[0]
+
+    def finish(self) -> FoldedEpochs:
+        """What they come to."""
+        cuda = import_cuda()
+        moments = to_host(self._moments)
+        first_bin, start = bins_in_use(moments)
+        packed = cuda.device_array(int(start[-1]), dtype=np.uint32)
+        places = (cuda.to_device(first_bin), cuda.to_device(start))
+        launch(pack_kernel(), self._n_cells, self._counts, *places, packed)
+        return FoldedEpochs(moments, first_bin, start, packed.copy_to_host())
+
+
+def launch(compiled: Any, threads: int, *arguments: Any) -> None:
+    """Run a kernel on at least so many threads."""
+    blocks = -(-threads // THREADS_OF_A_BLOCK)
+    with warnings.catch_warnings():
+        # Who asks for few epochs knows that they do not fill a GPU.
+        warnings.filterwarnings("ignore", message="Grid size")
+        compiled[blocks, THREADS_OF_A_BLOCK](*arguments)
+
+
+def epochs_of_a_chunk(epochs: int, bytes_of_an_epoch: int) -> int:
+    """How many epochs are played at once."""
+    free = import_cuda().current_context().get_memory_info().free
+    return max(1, int(min(epochs, LARGEST_CHUNK, SHARE_FOR_RECORDS * free / bytes_of_an_epoch)))
+
+
+def state_bytes(bound: Policy, window: int = 0) -> int:
+    """Bytes of the local arrays with which a thread plays this policy."""
+    return sum(value.nbytes for field, value in entries_of(tuples_of(bound, window)) if not field.shared)
+
+
+def check_state(bound: Policy, window: int) -> None:
+    """Refuse a policy whose state is more than a thread may have."""
+    needed, allowed = state_bytes(bound, window), largest_state_bytes()
+    if needed > allowed:
+        n_arms, n_contexts = bound._problem.available.shape
+        watched = f" and a window of {window:,} rounds" if window else ""
+        raise InvalidInputError(
+            f"{n_arms} arms, {n_contexts} contexts, {bound._problem.floors.shape[0]} floors{watched} need {needed:,} "
+            f"bytes for each epoch on device 'cuda', which allows {allowed:,}; play with device 'cpu'."
+        )
+
+
+def largest_state_bytes() -> int:
+    """What the state of one epoch may take: a thread has so much, and every thread that can run must find room."""
+    if simulated():
+        return LARGEST_STATE
+    cuda = import_cuda()
+    device = cuda.get_current_device()
+    threads = device.MULTIPROCESSOR_COUNT * device.MAX_THREADS_PER_MULTIPROCESSOR
+    return int(min(SHARE_FOR_STATES * cuda.current_context().get_memory_info().total / threads, LARGEST_STATE))
+
+
+def most_contexts(n_arms: int, allowed: int = LARGEST_STATE) -> int:
+    """The most contexts that so many arms, each with its floor, may have; 0 if none."""
+    n_contexts = 0
+    while state_bytes(OLP(np.zeros(n_arms), contexts=n_contexts + 1)) <= allowed:
+        n_contexts += 1
+    return n_contexts

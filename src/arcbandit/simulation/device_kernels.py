@@ -1,0 +1,198 @@
+"""The kernels of a GPU, written out for a rule and a shape.
+
+What the CPU keeps in arrays of a policy, a thread keeps in local arrays, whose shapes must be known when the kernel is
+compiled. The kernel is therefore written out field by field of the tuples that `play_rounds` takes, and starts from the
+values that a policy fresh from its shell has.
+"""
+
+import math
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from arcbandit.kernels.compile import kernel
+from arcbandit.kernels.confidence import Statistics
+from arcbandit.kernels.cuda import compile_for_device, import_cuda
+from arcbandit.kernels.program import Workspace
+from arcbandit.policies.base import Policy
+from arcbandit.policies.state import KnownProblem, Memory
+from arcbandit.simulation.fold import pack_cell, take_in_cell
+from arcbandit.simulation.loop import Meters, World, make_meters, play_rounds
+
+Floats = NDArray[np.float64]
+
+
+class Allocation(NamedTuple):
+    """The allocation as a tuple of one array, so that it is written out as the others are."""
+
+    shares: NDArray[np.float64]  # w(t), shape (K, C)
+
+
+# The arguments of play_rounds that hold arrays, by name and in its order.
+TUPLES: dict[str, type] = {
+    "world": World,
+    "problem": KnownProblem,
+    "statistics": Statistics,
+    "memory": Memory,
+    "workspace": Workspace,
+    "allocation": Allocation,
+    "meters": Meters,
+}
+# What no rule writes to stays in the memory that all threads share; estimated probabilities are an epoch's own.
+READ_ONLY = {("world", field) for field in World._fields} | {
+    ("problem", field) for field in KnownProblem._fields if field != "context_probabilities"
+}
+
+
+class Field(NamedTuple):
+    """One field of one tuple: shared by all threads, or a local array of this shape and type."""
+
+    tuple_name: str
+    name: str
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+
+    @property
+    def variable(self) -> str:
+        """Its name in the kernel."""
+        return f"{self.tuple_name}_{self.name}"
+
+    @property
+    def shared(self) -> bool:
+        """Whether all threads read the same one."""
+        return (self.tuple_name, self.name) in READ_ONLY
+
+
+def tuples_of(bound: Policy, window: int) -> dict[str, Any]:
+    """The tuples of TUPLES that a policy brings, nothing seen yet."""
+    return {
+        "problem": bound._problem,
+        "statistics": bound._statistics,
+        "memory": bound._memory,
+        "workspace": bound._workspace,
+        "allocation": Allocation(bound._allocation),
+        "meters": make_meters(bound._problem.floors.shape[0], window),
+    }
+
+
+def entries_of(tuples: dict[str, Any]) -> list[tuple[Field, Any]]:
+    """The fields of the tuples with their values."""
+    entries = []
+    for tuple_name, values in tuples.items():
+        for name, value in zip(values._fields, values, strict=True):
+            own = (tuple_name, name) not in READ_ONLY
+            field = Field(tuple_name, name, value.shape, value.dtype.name) if own else Field(tuple_name, name)
+            entries.append((field, value))
+    return entries
+
+
+def start_values(entries: list[tuple[Field, Any]]) -> Floats:
+    """What the local arrays hold before round 1, one after the other; whole numbers are small enough to be floats."""
+    return np.concatenate([value.ravel().astype(np.float64) for field, value in entries if not field.shared])
+
+
+@kernel
+def copy_1(start: Any, offset: int, target: Any) -> None:
+    """Copy a stretch of `start` into a vector."""
+    for place in range(target.shape[0]):
+        target[place] = start[offset + place]
+
+
+@kernel
+def copy_2(start: Any, offset: int, target: Any) -> None:
+    """Copy a stretch of `start` into a matrix."""
+    for row in range(target.shape[0]):
+        copy_1(start, offset + row * target.shape[1], target[row])
+
+
+@kernel
+def copy_3(start: Any, offset: int, target: Any) -> None:
+    """Copy a stretch of `start` into a stack of matrices."""
+    for layer in range(target.shape[0]):
+        copy_2(start, offset + layer * target.shape[1] * target.shape[2], target[layer])
+
+
+@cache
+def play_kernel(rule: int, fields: tuple[Field, ...]) -> Any:
+    """The kernel in which each thread plays an epoch of this rule.
+
+    The rule is a constant of it, so that the compiler drops the code of all others.
+    """
+    types_by_name = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}
+    tuples = {kind.__name__: kind for kind in TUPLES.values()}
+    copies = {"copy_1": copy_1, "copy_2": copy_2, "copy_3": copy_3}
+    return compile_source(
+        "play_epochs", play_source(rule, fields), play_rounds=play_rounds, **copies, **tuples, **types_by_name
+    )
+
+
+def compile_source(name: str, source: str, **names: Any) -> Any:
+    """The kernel of that name in a text that uses `cuda` and the names given."""
+    # Numba's simulator puts its own module in place of `cuda`, which it looks for among the kernel's globals.
+    scope = {"cuda": import_cuda()} | names
+    exec(compile(source, f"<kernel {name}>", "exec"), scope)
+    return compile_for_device(scope[name])
+
+
+def play_source(rule: int, fields: tuple[Field, ...]) -> str:
+    """The kernel as text."""
+    local = []
+    offset = 0
+    for field in fields:
+        if field.shared:
+            continue
+        # A local array has at least one element; an empty one is a slice of it.
+        shape = tuple(max(1, length) for length in field.shape)
+        part = "" if shape == field.shape else f"[{', '.join(f':{length}' for length in field.shape)}]"
+        local.append(f"{field.variable} = cuda.local.array({shape}, {field.dtype}){part}")
+        local.append(f"copy_{len(shape)}(start, {offset}, {field.variable})")
+        offset += math.prod(field.shape)
+    tuples = [
+        f"{kind.__name__}({', '.join(field.variable for field in fields if field.tuple_name == name)})"
+        for name, kind in TUPLES.items()
+    ]
+    tuples = [text + ".shares" if text.startswith(Allocation.__name__) else text for text in tuples]
+    lines = [
+        "place = cuda.grid(1)",
+        "if place >= count:",
+        "    return",
+        *local,
+        f"play_rounds({rule}, {', '.join(tuples)}, seed, first_epoch + place, 1, horizon, checkpoints, "
+        "records[place], floor_records[place])",
+    ]
+    shared = ", ".join(field.variable for field in fields if field.shared)
+    head = f"def play_epochs({shared}, start, seed, first_epoch, count, horizon, checkpoints, records, floor_records):"
+    return "\n    ".join([head, *lines]) + "\n"
+
+
+FOLD_SOURCE = """
+def fold_epochs(records, floor_records, taken, moments, counts):
+    cell = cuda.grid(1)
+    if cell >= counts.shape[0]:
+        return
+    if taken == 0:
+        counts[cell] = 0
+    take_in_cell(records, floor_records, taken, cell, moments, counts)
+"""
+
+PACK_SOURCE = """
+def pack_counts(counts, first_bin, start, packed):
+    cell = cuda.grid(1)
+    if cell < counts.shape[0]:
+        pack_cell(counts, cell, first_bin, start, packed)
+"""
+
+
+@cache
+def fold_kernel() -> Any:
+    """The kernel in which each thread takes the epochs of a chunk into one cell, in their order."""
+    return compile_source("fold_epochs", FOLD_SOURCE, take_in_cell=take_in_cell)
+
+
+@cache
+def pack_kernel() -> Any:
+    """The kernel in which each thread copies the counts of one cell."""
+    return compile_source("pack_counts", PACK_SOURCE, pack_cell=pack_cell)

@@ -1,0 +1,193 @@
+"""Means, variances and quantiles over epochs, taken in one epoch after the other, so that none need be kept.
+
+Each cell, a metric at a checkpoint (of a floor, where it has one), has a mean with the squares about it (Welford, "Note
+on a method for calculating corrected sums of squares and products", Technometrics 1962) and counts of values in bins of
+constant relative width, from which any quantile follows to within QUANTILE_ERROR of itself (Masson, Rim, Lee,
+"DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019). A cell takes in its
+epochs in their order, whoever plays them and however many come at once, so that the result does not depend on it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.kernels.compile import entry_kernel, kernel
+from arcbandit.simulation.loop import N_KINDS, N_METRICS
+
+Floats = NDArray[np.float64]
+
+QUANTILE_ERROR = 0.005  # relative
+# Values are told apart between these sizes; one below counts as 0, one above as LARGEST.
+SMALLEST, LARGEST = 1e-9, 1e12
+BIN_RATIO = (1.0 + QUANTILE_ERROR) / (1.0 - QUANTILE_ERROR)
+LOG_RATIO = math.log(BIN_RATIO)
+BINS_OF_A_SIGN = math.ceil(math.log(LARGEST / SMALLEST) / LOG_RATIO)
+N_BINS = 2 * BINS_OF_A_SIGN + 1  # from the most negative to the most positive, 0 in the middle
+
+# Rows of Fold.moments; SQUARES are the squared distances from the mean, summed.
+MEAN, SQUARES, LOWEST, HIGHEST = range(4)
+N_MOMENTS = 4
+
+
+class Fold(NamedTuple):
+    """What is known of the epochs so far."""
+
+    moments: np.ndarray  # float64, shape (N_MOMENTS, cells)
+    counts: np.ndarray  # uint32, shape (cells, N_BINS)
+
+
+class FoldedEpochs(NamedTuple):
+    """The same, of the bins only those between the lowest and the highest value of a cell."""
+
+    moments: np.ndarray  # float64, shape (N_MOMENTS, cells)
+    first_bin: np.ndarray  # int64, shape (cells,)
+    start: np.ndarray  # int64, shape (cells + 1,): where the counts of a cell begin
+    counts: np.ndarray  # uint32, the cells one after the other
+
+
+def cells_of(n_checkpoints: int, n_floors: int) -> int:
+    """How many cells there are: metrics by checkpoint, then kinds by checkpoint by floor, as records hold them."""
+    return N_METRICS * n_checkpoints + N_KINDS * n_checkpoints * n_floors
+
+
+def make_fold(n_cells: int) -> Fold:
+    """No epoch taken in yet."""
+    return Fold(np.zeros((N_MOMENTS, n_cells)), np.zeros((n_cells, N_BINS), dtype=np.uint32))
+
+
+@kernel
+def bin_of(value):
+    """The bin of a value."""
+    size = abs(value)
+    if not size >= SMALLEST:  # nor is NaN, whose quantiles the mean tells to be NaN
+        return BINS_OF_A_SIGN
+    steps = min(int(math.log(min(size, LARGEST) / SMALLEST) / LOG_RATIO) + 1, BINS_OF_A_SIGN)
+    return BINS_OF_A_SIGN + steps if value > 0.0 else BINS_OF_A_SIGN - steps
+
+
+@kernel
+def take_in_value(value, number, cell, moments, counts):
+    """Take the value of epoch `number`, counted from 1, into a cell."""
+    if number == 1:
+        moments[MEAN, cell] = 0.0
+        moments[SQUARES, cell] = 0.0
+        moments[LOWEST, cell] = value
+        moments[HIGHEST, cell] = value
+    mean = moments[MEAN, cell]
+    # Where every value is the same infinity their difference is none, and not NaN.
+    distance = 0.0 if value == mean else value - mean
+    mean += distance / number
+    moments[MEAN, cell] = mean
+    moments[SQUARES, cell] += distance * (value - mean)
+    moments[LOWEST, cell] = min(moments[LOWEST, cell], value)
+    moments[HIGHEST, cell] = max(moments[HIGHEST, cell], value)
+    counts[cell, bin_of(value)] += 1
+
+
+@kernel
+def take_in_cell(records, floor_records, taken, cell, moments, counts):
+    """Take the epochs of the records into one cell, after `taken` earlier ones."""
+    n_checkpoints = records.shape[2]
+    n_floors = floor_records.shape[3]
+    for epoch in range(records.shape[0]):
+        if cell < N_METRICS * n_checkpoints:
+            value = records[epoch, cell // n_checkpoints, cell % n_checkpoints]
+        else:
+            rest = cell - N_METRICS * n_checkpoints
+            kind = rest // (n_checkpoints * n_floors)
+            value = floor_records[epoch, kind, rest // n_floors % n_checkpoints, rest % n_floors]
+        take_in_value(value, taken + epoch + 1, cell, moments, counts)
+
+
+@kernel
+def pack_cell(counts, cell, first_bin, start, packed):
+    """Copy the counts of the bins that a cell uses to their place among those of all cells."""
+    for place in range(start[cell], start[cell + 1]):
+        packed[place] = counts[cell, first_bin[cell] + place - start[cell]]
+
+
+@entry_kernel
+def take_in_epochs(records, floor_records, taken, moments, counts):
+    """`take_in_cell` for every cell."""
+    for cell in range(moments.shape[1]):
+        take_in_cell(records, floor_records, taken, cell, moments, counts)
+
+
+@entry_kernel
+def take_in_values(values, moments, counts):
+    """Take values, one an epoch, into the one cell there is."""
+    for place in range(values.shape[0]):
+        take_in_value(values[place], place + 1, 0, moments, counts)
+
+
+@entry_kernel
+def find_bins(moments, first_bin, last_bin):
+    """Write the first and the last bin that a cell may use, for every cell."""
+    for cell in range(moments.shape[1]):
+        # The logarithm of another device may round the other way: one bin more at either end.
+        first_bin[cell] = max(bin_of(moments[LOWEST, cell]) - 1, 0)
+        last_bin[cell] = min(bin_of(moments[HIGHEST, cell]) + 1, N_BINS - 1)
+
+
+@entry_kernel
+def pack_cells(counts, first_bin, start, packed):
+    """`pack_cell` for every cell."""
+    for cell in range(counts.shape[0]):
+        pack_cell(counts, cell, first_bin, start, packed)
+
+
+class EpochFolder:
+    """Takes in the epochs of one policy on the CPU."""
+
+    def __init__(self, n_checkpoints: int, n_floors: int) -> None:
+        self._fold = make_fold(cells_of(n_checkpoints, n_floors))
+        self._taken = 0
+
+    def take_in(self, records: Floats, floor_records: Floats) -> None:
+        """Take in epochs that follow those so far."""
+        take_in_epochs(records, floor_records, self._taken, *self._fold)
+        self._taken += len(records)
+
+    def finish(self) -> FoldedEpochs:
+        """What they come to."""
+        first_bin, start = bins_in_use(self._fold.moments)
+        packed = np.zeros(start[-1], dtype=np.uint32)
+        pack_cells(self._fold.counts, first_bin, start, packed)
+        return FoldedEpochs(self._fold.moments, first_bin, start, packed)
+
+
+def bins_in_use(moments: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each cell its first bin in use and, one longer, where its counts start among those of all cells."""
+    first_bin, last_bin = (np.zeros(moments.shape[1], dtype=np.int64) for _ in range(2))
+    find_bins(moments, first_bin, last_bin)
+    return first_bin, np.concatenate([[0], np.cumsum(last_bin - first_bin + 1)])
+
+
+def bin_edges() -> Floats:
+    """The ends of all bins, shape (N_BINS + 1,)."""
+    sizes = SMALLEST * BIN_RATIO ** np.arange(BINS_OF_A_SIGN + 1)
+    return np.concatenate([-sizes[::-1], sizes])
+
+
+def bin_values() -> Floats:
+    """For each bin the value that none in it is further from than QUANTILE_ERROR of itself, shape (N_BINS,)."""
+    values = bin_edges()[BINS_OF_A_SIGN + 1 : -1] * 2.0 * BIN_RATIO / (1.0 + BIN_RATIO)
+    return np.concatenate([-values[::-1], [0.0], values])
+
+
+def histogram_of_values(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """The edges and counts of the bins that these values use."""
+    fold = make_fold(1)
+    take_in_values(np.ascontiguousarray(values), *fold)
+    first_bin, start = bins_in_use(fold.moments)
+    return histogram_of_bins(int(first_bin[0]), fold.counts[0, first_bin[0] : first_bin[0] + start[1]])
+
+
+def histogram_of_bins(first_bin: int, counts: NDArray[np.uint32]) -> tuple[Floats, NDArray[np.int64]]:
+    """The edges and counts of bins from the first in use to the last."""
+    used = np.flatnonzero(counts)
+    first, last = used[0], used[-1]
+    edges = bin_edges()[first_bin + first : first_bin + last + 2]
+    return edges, counts[first : last + 1].astype(np.int64)

@@ -1,0 +1,184 @@
+"""What a simulation leaves when it keeps no single epoch: means, variances and quantiles over all of them."""
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.simulation import loop
+from arcbandit.simulation.fold import (
+    HIGHEST,
+    LOWEST,
+    MEAN,
+    N_MOMENTS,
+    SQUARES,
+    FoldedEpochs,
+    bin_values,
+    histogram_of_bins,
+)
+from arcbandit.simulation.results import (
+    BY_FLOOR,
+    SHARES,
+    SUMS,
+    MetricByPolicy,
+    Results,
+    checked_share,
+    import_polars,
+    read_table,
+    write_table,
+)
+
+Floats = NDArray[np.float64]
+
+SUMMARY_VERSION = 1
+# Columns of a frame, by the share of epochs below.
+QUANTILES = {"quantile_05": 0.05, "median": 0.5, "quantile_95": 0.95}
+
+
+@dataclass(frozen=True, eq=False)
+class Summary(Results):
+    """Metrics at the checkpoints `rounds` over all epochs of each policy, of which none is kept.
+
+    Quantiles are within `fold.QUANTILE_ERROR` of themselves.
+    """
+
+    rounds: NDArray[np.int64]  # shape (P,)
+    policies: tuple[str, ...]
+    floors: tuple[str, ...]  # names: arms, then groups
+    folded: dict[str, FoldedEpochs]
+    settings: dict[str, Any]  # instance, horizon, epochs, seed, rewards, window, device, keep, versions
+
+    def metric(self, name: str) -> MetricByPolicy:
+        """Raise: the epochs that the metric would be of were not kept."""
+        self._check_metric(name)
+        self._refuse(f"Metric {name!r}")
+
+    @property
+    def records(self) -> Mapping[str, Floats]:
+        """Raise: no record was kept."""
+        self._refuse("A record")
+
+    @property
+    def floor_records(self) -> Mapping[str, Floats]:
+        """Raise: no record was kept."""
+        self._refuse("A record")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise InvalidInputError(
+            f"{what} of single epochs was not kept; simulate with keep='epochs' for it, or ask this summary for mean, "
+            "standard_error, quantile or histogram."
+        )
+
+    def mean(self, metric: str, policy: str) -> Floats:
+        """The mean over epochs, shape (P,), or (P, M) for a metric of floors."""
+        return np.asarray(self._moment(MEAN, metric, policy) * self._scale(metric))
+
+    def variance(self, metric: str, policy: str) -> Floats:
+        """The unbiased variance of an epoch's value; NaN for one epoch."""
+        squares = self._moment(SQUARES, metric, policy) * self._scale(metric) ** 2
+        return squares / (self.epochs - 1) if self.epochs > 1 else np.full(squares.shape, np.nan)
+
+    def quantile(self, metric: str, policy: str, q: float) -> Floats:
+        """The value that a share `q` of the epochs do not exceed: that of rank floor(q (epochs - 1)), from 0."""
+        rank = int(checked_share(q) * (self.epochs - 1))
+        cells = self._cells(metric, policy)
+        folded = self.folded[policy]
+        centres = bin_values()
+        values = np.empty(cells.size)
+        for place, cell in enumerate(cells.ravel()):
+            counts = folded.counts[folded.start[cell] : folded.start[cell + 1]]
+            within = int(np.searchsorted(np.cumsum(counts, dtype=np.int64), rank, side="right"))
+            values[place] = centres[folded.first_bin[cell] + within]
+        lowest, highest = self._moment(LOWEST, metric, policy), self._moment(HIGHEST, metric, policy)
+        bounded = np.clip(values.reshape(cells.shape), lowest, highest)
+        unknown = np.isnan(self._moment(MEAN, metric, policy))
+        return np.asarray(np.where(unknown, np.nan, bounded) * self._scale(metric))
+
+    def histogram(self, metric: str, policy: str, floor: str | None = None) -> tuple[Floats, NDArray[np.int64]]:
+        """How the epochs are spread at the last checkpoint: the edges of bins, one more than counts, and the counts.
+
+        The bins have constant relative width, and one around 0.
+        """
+        cell = self._cells(metric, policy)[(-1, *self._floor_place(metric, floor))]
+        folded = self.folded[policy]
+        edges, counts = histogram_of_bins(
+            int(folded.first_bin[cell]), folded.counts[folded.start[cell] : folded.start[cell + 1]]
+        )
+        return edges * float(np.broadcast_to(self._scale(metric), len(self.rounds))[-1]), counts
+
+    def _cells(self, metric: str, policy: str) -> NDArray[np.int64]:
+        """The cells of a metric, shape (P,) or (P, M), in the order of `fold.cells_of`."""
+        self._check_metric(metric)
+        self._check_policy(policy)
+        n_checkpoints, n_floors = len(self.rounds), len(self.floors)
+        if metric in BY_FLOOR:
+            shape = (n_checkpoints, n_floors)
+            first = loop.N_METRICS * n_checkpoints + BY_FLOOR[metric] * math.prod(shape)
+            return first + np.arange(math.prod(shape)).reshape(shape)
+        return (SUMS | SHARES)[metric] * n_checkpoints + np.arange(n_checkpoints)
+
+    def _moment(self, row: int, metric: str, policy: str) -> Floats:
+        cells = self._cells(metric, policy)
+        return np.asarray(self.folded[policy].moments[row, cells])
+
+    def _scale(self, metric: str) -> Any:
+        """What a recorded sum is multiplied by: shares are of the rounds so far."""
+        return 1.0 / self.rounds if metric in SHARES else 1.0
+
+    def to_frame(self, by: str = "policy") -> Any:
+        """A polars frame, a row for each policy, metric and checkpoint; with by="floor", the metrics of each floor."""
+        polars = import_polars()
+        if by not in ("policy", "floor"):
+            raise InvalidInputError(f"by must be 'policy' or 'floor', got {by!r}.")
+        names = tuple(BY_FLOOR) if by == "floor" else (*SUMS, *SHARES)
+        return polars.concat([self._frame(policy, name, by) for policy in self.policies for name in names])
+
+    def _frame(self, policy: str, metric: str, by: str) -> Any:
+        repeat = len(self.floors) if by == "floor" else 1
+        size = len(self.rounds) * repeat
+        columns: dict[str, Any] = {"policy": [policy] * size, "metric": [metric] * size}
+        columns["round"] = np.repeat(self.rounds, repeat)
+        if by == "floor":
+            columns["floor"] = list(self.floors) * len(self.rounds)
+        columns["mean"] = self.mean(metric, policy).ravel()
+        columns["standard_error"] = self.standard_error(metric, policy).ravel()
+        for name, q in QUANTILES.items():
+            columns[name] = self.quantile(metric, policy, q).ravel()
+        return import_polars().DataFrame(columns)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one Parquet file, whole or not at all."""
+        rows = {"policy": list(self.policies)} | {
+            field: [getattr(self.folded[policy], field).ravel() for policy in self.policies]
+            for field in FoldedEpochs._fields
+        }
+        header = {
+            "kind": "summary",
+            "version": SUMMARY_VERSION,
+            "rounds": self.rounds.tolist(),
+            "policies": self.policies,
+            "floors": self.floors,
+            "settings": self.settings,
+        }
+        write_table(path, rows, header)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Summary":
+        """Read what `save` wrote."""
+        frame, header = read_table(path, "summary", SUMMARY_VERSION)
+        folded = {}
+        for place, policy in enumerate(frame["policy"]):
+            flat = FoldedEpochs(*(frame[field][place].to_numpy() for field in FoldedEpochs._fields))
+            folded[policy] = flat._replace(moments=flat.moments.reshape(N_MOMENTS, -1))
+        return cls(
+            rounds=np.array(header["rounds"], dtype=np.int64),
+            policies=tuple(header["policies"]),
+            floors=tuple(header["floors"]),
+            folded=folded,
+            settings=header["settings"],
+        )

@@ -1,0 +1,94 @@
+"""Plays the cases of test_device.py on device "cuda" and saves what comes of them.
+
+A process of its own, because Numba decides on import whether it simulates the device: with NUMBA_ENABLE_CUDASIM=1 and
+NUMBA_DISABLE_JIT=1 it runs the kernels as plain Python, which needs no GPU, but patience.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from arcbandit import GroupFloor, Instance, ObservedRewards, paper_instance, policy, simulate
+from arcbandit.simulation import device
+
+POLICIES = ("olp", "oplp", "blp", "greedy", "thompson-lp", "optimistic3", "doc", "spoc")
+NU = paper_instance("nu")
+
+
+class Sizes(NamedTuple):
+    """How much is played, and what must come of it."""
+
+    epochs: int
+    horizon: int
+    equal_plays: float  # the least share of plays that are those of the CPU
+    many_epochs: int  # for means
+    many_rounds: int
+    cpu_epochs: int
+    chunk: int  # does not divide `epochs`
+
+
+GPU = Sizes(epochs=100, horizon=2000, equal_plays=0.999, many_epochs=65_536, many_rounds=2000, cpu_epochs=256, chunk=37)
+# Its arithmetic is the CPU's, its speed that of Python.
+SIMULATOR = Sizes(epochs=3, horizon=40, equal_plays=1.0, many_epochs=24, many_rounds=12, cpu_epochs=256, chunk=2)
+
+
+def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
+    """What the plain cases leave out."""
+    groups = Instance(
+        NU.mean_rewards,
+        [0.5, 0.1, 0.2],
+        NU.context_probabilities,
+        arms=["one", "two", "three"],
+        group_floors=[GroupFloor("pair", ("two", "three"), 0.6)],
+    )
+    observed = ObservedRewards([[[9.0], [3.0, 1.0], [6.0]], [[0.0, 1.0], [1.5], [0.0]], [[0.0], [0.0], [2.0, 4.0]]])
+    cases = {
+        "groups, windows, unknown probabilities": {
+            "instance": groups,
+            "policies": [policy("blp", estimate_contexts=True)],
+            "window": 7,
+        },
+        "pairs away, audited": {
+            "instance": NU,
+            "policies": ["olp"],
+            "available": [[True, True, True], [True, True, True], [False, True, True]],
+            "suboptimality_gap": 0.1,
+        },
+        "observed rewards": {
+            "instance": observed.instance([0.5, 0.1, 0.1], [0.5, 0.25, 0.25]),
+            "policies": ["oplp"],
+            "rewards": observed,
+        },
+    }
+    if simulated:  # a compiler takes minutes for five more rules
+        others = ["sgoc", "loe2d", "lagrange-cb", "drift-plus-penalty", "bandit-q"]
+        cases["other policies"] = {"instance": NU, "policies": others}
+    return cases
+
+
+def common(sizes: Sizes) -> dict[str, Any]:
+    """The arguments of a run whose every play is looked at."""
+    return {"horizon": sizes.horizon, "epochs": sizes.epochs, "checkpoints": range(1, sizes.horizon + 1)}
+
+
+def main(folder: Path) -> None:
+    """Save a file for each case."""
+    sizes = SIMULATOR if device.simulated() else GPU
+    for name in POLICIES:
+        simulate(NU, [name], **common(sizes), device="cuda", keep="epochs").save(folder / f"{name}.parquet")
+        many = {"horizon": sizes.many_rounds, "epochs": sizes.many_epochs, "checkpoints": 2}
+        simulate(NU, [name], **many, device="cuda").save(folder / f"{name} many.parquet")
+    for name, case in special_cases(device.simulated()).items():
+        simulate(**case, **common(sizes), device="cuda", keep="epochs").save(folder / f"{name}.parquet")
+    few = common(sizes) | {"checkpoints": 5}
+    simulate(NU, ["olp", "doc"], **few, device="cuda", keep="epochs").save(folder / "epochs.parquet")
+    simulate(NU, ["olp", "doc"], **few, device="auto").save(folder / "one chunk.parquet")
+    device.LARGEST_CHUNK = sizes.chunk
+    advanced = []
+    simulate(NU, ["olp", "doc"], **few, device="cuda", progress=advanced.append).save(folder / "chunks.parquet")
+    chunks = [min(sizes.chunk, sizes.epochs - first) for first in range(0, sizes.epochs, sizes.chunk)]
+    assert advanced == 2 * [count * sizes.horizon for count in chunks]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,212 @@
+"""Epochs on a GPU. Where there is none, Numba's simulator runs the same kernels in Python, on fewer rounds."""
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arcbandit import OLP, Instance, Summary, Trace, simulate
+from arcbandit.errors import InvalidInputError, MissingExtraError
+from arcbandit.kernels import cuda
+from arcbandit.simulation import device, run
+from arcbandit.simulation.device_kernels import TUPLES
+from arcbandit.simulation.loop import play_rounds
+from arcbandit.simulation.results import BY_FLOOR, SHARES, SUMS
+from tests.simulation import play_on_device
+from tests.simulation.play_on_device import GPU, NU, POLICIES, SIMULATOR, common, special_cases
+
+ROOT = Path(__file__).resolve().parents[2]
+HAS_GPU = cuda.device_available()
+SIZES = GPU if HAS_GPU else SIMULATOR
+SPECIAL_CASES = special_cases(simulated=not HAS_GPU)
+
+pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="numba-cuda is not made for macOS")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """The folder of what the device played."""
+    folder = tmp_path_factory.mktemp("device")
+    simulator = {} if HAS_GPU else {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, play_on_device.__file__, folder],
+        cwd=ROOT,
+        env=os.environ | simulator,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def same_plays(left, right):
+    """The share of rounds of which both have the same reward, and so the same arm."""
+    rewards = [np.diff(trace, axis=1, prepend=0.0) for trace in (left, right)]
+    return np.isclose(*rewards, rtol=0.0, atol=1e-9).mean()
+
+
+def assert_agree(found, expected):
+    for label in expected.policies:
+        share = same_plays(found.realised_revenue[label], expected.realised_revenue[label])
+        assert share >= SIZES.equal_plays
+        if share == 1.0:
+            assert np.allclose(found.records[label], expected.records[label], rtol=1e-9, atol=1e-9, equal_nan=True)
+            assert np.allclose(
+                found.floor_records[label], expected.floor_records[label], rtol=1e-9, atol=1e-9, equal_nan=True
+            )
+
+
+class TestTheDevicePlaysAsTheCpu:
+    @pytest.mark.parametrize("name", POLICIES)
+    def test_play_by_play(self, played, name):
+        assert_agree(Trace.load(played / f"{name}.parquet"), simulate(NU, [name], **common(SIZES)))
+
+    @pytest.mark.parametrize("name", SPECIAL_CASES)
+    def test_play_by_play_in_special_cases(self, played, name):
+        assert_agree(Trace.load(played / f"{name}.parquet"), simulate(**SPECIAL_CASES[name], **common(SIZES)))
+
+    @pytest.mark.parametrize("name", POLICIES)
+    def test_means_over_many_epochs(self, played, name):
+        """Within four standard errors of other epochs on the CPU.
+
+        A false alarm has probability 6e-5 for each of the 24 means on a GPU, 0.15 % in all; with the few epochs of the
+        simulator, by Student's t, 6e-4 and 1.4 %. The seeds are fixed, so that it comes always or never.
+        """
+        many = Summary.load(played / f"{name} many.parquet")
+        assert many.epochs == SIZES.many_epochs
+        other = simulate(NU, [name], SIZES.many_rounds, SIZES.cpu_epochs, seed=1, checkpoints=2, keep="summary")
+        for metric in ("regret", "violation", "realised_revenue"):
+            errors = np.hypot(many.standard_error(metric, name), other.standard_error(metric, name))
+            assert abs(many.mean(metric, name) - other.mean(metric, name))[-1] <= 4.0 * errors[-1]
+
+
+class TestTheSummaryOfTheDevice:
+    def test_is_that_of_its_epochs(self, played):
+        summary, trace = Summary.load(played / "one chunk.parquet"), Trace.load(played / "epochs.parquet")
+        for policy in trace.policies:
+            for metric in (*SUMS, *SHARES, *BY_FLOOR):
+                assert np.allclose(
+                    summary.mean(metric, policy), trace.mean(metric, policy), rtol=1e-12, atol=1e-12, equal_nan=True
+                )
+                assert np.allclose(
+                    summary.variance(metric, policy),
+                    trace.variance(metric, policy),
+                    rtol=1e-9,
+                    atol=1e-9,
+                    equal_nan=True,
+                )
+                assert np.allclose(
+                    summary.quantile(metric, policy, 0.95),
+                    trace.quantile(metric, policy, 0.95),
+                    rtol=0.005,
+                    atol=1e-9,
+                    equal_nan=True,
+                )
+
+    def test_does_not_depend_on_how_many_are_played_at_once(self, played):
+        """Bit for bit."""
+        whole, parts = (Summary.load(played / f"{name}.parquet") for name in ("one chunk", "chunks"))
+        for policy in whole.policies:
+            for left, right in zip(whole.folded[policy], parts.folded[policy], strict=True):
+                assert np.array_equal(left, right, equal_nan=True)
+
+    def test_says_where_it_comes_from(self, played):
+        """`auto` found the device, which keeps the summary unless told otherwise."""
+        settings = Summary.load(played / "one chunk.parquet").settings
+        assert settings["device"] not in ("", "cpu")
+        assert settings["keep"] == "summary"
+        assert Trace.load(played / "epochs.parquet").settings["keep"] == "epochs"
+
+
+class TestWhatIsRefused:
+    def test_an_unknown_device(self):
+        with pytest.raises(InvalidInputError, match="device must be 'cpu', 'cuda' or 'auto', got 'tpu'"):
+            simulate(NU, ["olp"], horizon=10, device="tpu")
+
+    def test_an_unknown_thing_to_keep(self):
+        with pytest.raises(InvalidInputError, match="keep must be 'epochs', 'summary' or None, got 'all'"):
+            simulate(NU, ["olp"], horizon=10, keep="all")
+
+    def test_a_device_without_the_extra(self, monkeypatch):
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+        with pytest.raises(MissingExtraError, match=r"numba-cuda is not installed; .*'arcbandit\[cuda\]'"):
+            simulate(NU, ["olp"], horizon=10, device="cuda")
+
+    def test_a_device_that_is_not_there(self, monkeypatch):
+        monkeypatch.setattr(device, "device_available", lambda: False)
+        with pytest.raises(InvalidInputError, match=r"needs an NVIDIA GPU .* play with device 'cpu'"):
+            simulate(NU, ["olp"], horizon=10, device="cuda")
+
+    def test_a_shape_too_large_for_a_thread(self, monkeypatch):
+        """Before anything is played."""
+        monkeypatch.setattr(run, "use_cuda", lambda _: True)
+        monkeypatch.setattr(device, "largest_state_bytes", lambda: device.LARGEST_STATE)
+        n_arms, n_contexts = 40, device.most_contexts(40) + 1
+        large = Instance(np.ones((n_arms, n_contexts)), np.zeros(n_arms), np.full(n_contexts, 1 / n_contexts))
+        sentence = f"40 arms, {n_contexts} contexts, 40 floors need .* bytes .* which allows 262,144"
+        with pytest.raises(InvalidInputError, match=sentence):
+            simulate(large, ["olp"], horizon=10, device="cuda")
+
+    def test_a_policy_that_plans_seldom(self, monkeypatch):
+        monkeypatch.setattr(run, "use_cuda", lambda _: True)
+        with pytest.raises(InvalidInputError, match="must plan in every round"):
+            simulate(NU, [OLP(replan=10)], horizon=10, device="cuda")
+
+
+def test_auto_is_the_cpu_where_there_is_no_device(monkeypatch):
+    monkeypatch.setattr(device, "device_available", lambda: False)
+    trace = simulate(NU, ["olp"], horizon=10, epochs=2, device="auto")
+    assert isinstance(trace, Trace)
+    assert trace.settings["device"] == "cpu"
+
+
+def test_row_stack_is_defined_only_during_the_import(monkeypatch):
+    """NumPy 2.5 has none, which numba-cuda looks up."""
+    monkeypatch.delattr(np, "row_stack", raising=False)
+    with cuda._row_stack_defined():
+        assert vars(np)["row_stack"] is np.vstack
+    assert not hasattr(np, "row_stack")
+
+
+def test_what_looks_up_row_stack_is_loaded_with_the_device():
+    """Numba would load it later, with the first kernel that is compiled."""
+    cuda.import_cuda()
+    assert "numba.cuda.np.arrayobj" in sys.modules
+
+
+def test_kernels_pass_what_the_loop_takes():
+    """They are written out by position."""
+    parameters = list(inspect.signature(getattr(play_rounds, "py_func", play_rounds)).parameters)
+    assert parameters[1 : 1 + len(TUPLES)] == list(TUPLES)
+
+
+def test_most_contexts_is_the_last_that_fits():
+    for n_arms in (3, 60):
+        last = device.most_contexts(n_arms)
+        sizes = [device.state_bytes(OLP(np.zeros(n_arms), contexts=count)) for count in (last, last + 1)]
+        assert sizes[0] <= device.LARGEST_STATE < sizes[1]
+    assert device.most_contexts(200) == 0
+
+
+def test_chunks_fit_the_memory_that_is_free(monkeypatch):
+    class Memory:
+        free = 1000
+
+    class Context:
+        def get_memory_info(self):
+            return Memory
+
+    class Cuda:
+        def current_context(self):
+            return Context()
+
+    monkeypatch.setattr(device, "import_cuda", Cuda)
+    assert device.epochs_of_a_chunk(epochs=100, bytes_of_an_epoch=25) == 10
+    assert device.epochs_of_a_chunk(epochs=7, bytes_of_an_epoch=25) == 7
+    assert device.epochs_of_a_chunk(epochs=100, bytes_of_an_epoch=5000) == 1
+    Memory.free = float("inf")
+    assert device.epochs_of_a_chunk(epochs=10**6, bytes_of_an_epoch=50) == device.LARGEST_CHUNK

@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import alternatives, learning, planning, plot, startup
+from arcbandit.kernels.cuda import device_available
+from benchmarks import alternatives, device, learning, planning, plot, startup
 from benchmarks.measure import Outcome, Spread, Workload, machine, record, times_as_text, version_of
 
 SUBJECTS: dict[str, ModuleType] = {
@@ -18,6 +19,7 @@ SUBJECTS: dict[str, ModuleType] = {
     "learning": learning,
     "startup": startup,
     "alternatives": alternatives,
+    "device": device,
 }
 UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns"))
 TABLE_WIDTH = 150  # where the output is not a terminal
@@ -38,6 +40,8 @@ def reason_to_skip(workload: Workload, *, with_long: bool) -> str | None:
     """Why a workload is left out here, in a sentence; None if it is not."""
     if workload.long and not with_long:
         return "It takes long and runs only with --long."
+    if workload.on_device and not device_available():
+        return "It needs a GPU and the extra 'cuda'."
     if workload.needs is not None and version_of(workload.needs) is None:
         return f"It needs {workload.needs}, which is not installed; the extra 'alternatives' brings it."
     return None

@@ -10,9 +10,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from arcbandit.kernels.cuda import device_available
+from arcbandit.simulation.device import device_name
+
 # Relative; HiGHS stops at 1e-7 by default, so a smaller difference may be its own.
 ERROR_LIMIT = 1e-6
-LIBRARIES = ("numpy", "numba", "highspy", "scipy", "mabwiser", "river", "vowpalwabbit", "quantecon")
+LIBRARIES = ("numpy", "numba", "numba-cuda", "highspy", "scipy", "mabwiser", "river", "vowpalwabbit", "quantecon")
 
 
 class Spread(NamedTuple):
@@ -105,6 +108,7 @@ class Workload:
     requirement: Requirement | None = None
     needs: str | None = None  # a library beyond those that every workload has
     long: bool = False  # run only if long ones are asked for
+    on_device: bool = False  # left out where there is no GPU
 
 
 def times_as_text(ratio: float) -> str:
@@ -144,6 +148,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "system": platform.system(),
         "python": platform.python_version(),
+        "device": device_name() if device_available() else None,
         "load": round(os.getloadavg()[0], 1),  # runnable processes in the last minute, ours among them
         **{library: found for library in LIBRARIES if (found := version_of(library))},
     }

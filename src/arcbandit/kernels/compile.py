@@ -263,12 +263,17 @@ def entry_kernel(function: Function) -> Function:
     dispatcher = compile_function(error_model="numpy", **options)(function)
     folder = cache_folder()
     if folder is not None:
-        # Numba reads the folder when caching is enabled, and has no argument for it.
-        before = config.CACHE_DIR
-        config.CACHE_DIR = str(folder)
-        try:
-            dispatcher.enable_caching()
-        finally:
-            config.CACHE_DIR = before
+        cache_on_disk(dispatcher, folder)
     compiled: Function = dispatcher
     return compiled
+
+
+def cache_on_disk(dispatcher: Any, folder: Path) -> None:
+    """Let a compiled function find its code of an earlier process in a folder, and leave it there."""
+    # Numba reads the folder when caching is enabled, and has no argument for it.
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        dispatcher.enable_caching()
+    finally:
+        config.CACHE_DIR = before

@@ -1,5 +1,6 @@
 """Kernels on a GPU: finding Numba's CUDA target, and compiling a function for it."""
 
+import hashlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arcbandit.errors import MissingExtraError
-from arcbandit.kernels.compile import config
+from arcbandit.kernels.compile import cache_folder, cache_on_disk, config
 
 
 def import_cuda() -> Any:
@@ -47,6 +48,47 @@ def device_available() -> bool:
         return False
 
 
-def compile_for_device(function: Callable[..., None]) -> Any:
-    """A kernel of `function`, launched as `kernel[blocks, threads](*arguments)`; it may call every other kernel."""
-    return import_cuda().jit(function)
+class DeviceKernel:
+    """A kernel of a GPU, compiled when it is first launched and cached on disk."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self._dispatcher = dispatcher
+
+    def __getitem__(self, threads: tuple[int, int]) -> Callable[..., None]:
+        from arcbandit.kernels.device_code import device_code
+
+        launch = self._dispatcher[threads]
+
+        def run(*arguments: Any) -> None:
+            with device_code():
+                launch(*arguments)
+
+        return run
+
+
+def compile_for_device(name: str, source: str, names: dict[str, Any]) -> Any:
+    """The kernel of that name in a text that uses `cuda` and `names`, launched as `kernel[blocks, threads](...)`."""
+    cuda = import_cuda()
+    # Numba's cache wants a file, and its simulator looks for `cuda` among the globals of a kernel.
+    folder = cache_folder()
+    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    file = None if folder is None else folder / f"{name}_{digest}.py"
+    if file is not None and not file.exists():
+        file.write_text(source)
+    scope = {"cuda": cuda} | names
+    exec(compile(source, f"<kernel {name}>" if file is None else str(file), "exec"), scope)
+    if config.ENABLE_CUDASIM:
+        return cuda.jit(scope[name])
+    dispatcher = cuda.jit(scope[name], lto=False)  # what is linked is PTX, not the code that NVVM would optimise
+    if folder is not None:
+        cache_on_disk(dispatcher, folder)
+    return DeviceKernel(dispatcher)
+
+
+def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:
+    """A function for kernels of a GPU: an array, known to have this shape."""
+    if config.ENABLE_CUDASIM:
+        return lambda array: array
+    from arcbandit.kernels import device_code
+
+    return device_code.with_shape(shape)

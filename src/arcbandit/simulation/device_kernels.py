@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from arcbandit.kernels.compile import kernel
 from arcbandit.kernels.confidence import Statistics
-from arcbandit.kernels.cuda import compile_for_device, import_cuda
+from arcbandit.kernels.cuda import compile_for_device, with_shape
 from arcbandit.kernels.program import Workspace
 from arcbandit.policies.base import Policy
 from arcbandit.policies.state import KnownProblem, Memory
@@ -45,10 +45,12 @@ TUPLES: dict[str, type] = {
 READ_ONLY = {("world", field) for field in World._fields} | {
     ("problem", field) for field in KnownProblem._fields if field != "context_probabilities"
 }
+# Observed rewards: their number is no part of a shape, or every set of them would need a kernel of its own.
+OF_ANY_LENGTH = ("samples", "sample_start")
 
 
 class Field(NamedTuple):
-    """One field of one tuple: shared by all threads, or a local array of this shape and type."""
+    """One field of one tuple, shared by all threads or local: a scalar or of any length, or of this shape and type."""
 
     tuple_name: str
     name: str
@@ -59,6 +61,11 @@ class Field(NamedTuple):
     def variable(self) -> str:
         """Its name in the kernel."""
         return f"{self.tuple_name}_{self.name}"
+
+    @property
+    def view(self) -> str:
+        """The name of the function that tells the compiler its shape."""
+        return f"with_shape_{'_'.join(str(length) for length in self.shape)}"
 
     @property
     def shared(self) -> bool:
@@ -83,9 +90,9 @@ def entries_of(tuples: dict[str, Any]) -> list[tuple[Field, Any]]:
     entries = []
     for tuple_name, values in tuples.items():
         for name, value in zip(values._fields, values, strict=True):
-            own = (tuple_name, name) not in READ_ONLY
-            field = Field(tuple_name, name, value.shape, value.dtype.name) if own else Field(tuple_name, name)
-            entries.append((field, value))
+            sized = isinstance(value, np.ndarray) and name not in OF_ANY_LENGTH
+            shape = (value.shape, value.dtype.name) if sized else ()
+            entries.append((Field(tuple_name, name, *shape), value))
     return entries
 
 
@@ -121,20 +128,12 @@ def play_kernel(rule: int, fields: tuple[Field, ...]) -> Any:
 
     The rule is a constant of it, so that the compiler drops the code of all others.
     """
-    types_by_name = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}
+    types_by_name = {name: getattr(types, name) for name in ("float64", "int64", "int32")} | {"bool": types.boolean}
     tuples = {kind.__name__: kind for kind in TUPLES.values()}
     copies = {"copy_1": copy_1, "copy_2": copy_2, "copy_3": copy_3}
-    return compile_source(
-        "play_epochs", play_source(rule, fields), play_rounds=play_rounds, **copies, **tuples, **types_by_name
-    )
-
-
-def compile_source(name: str, source: str, **names: Any) -> Any:
-    """The kernel of that name in a text that uses `cuda` and the names given."""
-    # Numba's simulator puts its own module in place of `cuda`, which it looks for among the kernel's globals.
-    scope = {"cuda": import_cuda()} | names
-    exec(compile(source, f"<kernel {name}>", "exec"), scope)
-    return compile_for_device(scope[name])
+    views = {field.view: with_shape(field.shape) for field in fields if field.shared and field.shape}
+    names = copies | views | tuples | types_by_name | {"play_rounds": play_rounds}
+    return compile_for_device("play_epochs", play_source(rule, fields), names)
 
 
 def play_source(rule: int, fields: tuple[Field, ...]) -> str:
@@ -143,6 +142,8 @@ def play_source(rule: int, fields: tuple[Field, ...]) -> str:
     offset = 0
     for field in fields:
         if field.shared:
+            if field.shape:
+                local.append(f"{field.variable} = {field.view}({field.variable})")
             continue
         # A local array has at least one element; an empty one is a slice of it.
         shape = tuple(max(1, length) for length in field.shape)
@@ -189,10 +190,10 @@ def pack_counts(counts, first_bin, start, packed):
 @cache
 def fold_kernel() -> Any:
     """The kernel in which each thread takes the epochs of a chunk into one cell, in their order."""
-    return compile_source("fold_epochs", FOLD_SOURCE, take_in_cell=take_in_cell)
+    return compile_for_device("fold_epochs", FOLD_SOURCE, {"take_in_cell": take_in_cell})
 
 
 @cache
 def pack_kernel() -> Any:
     """The kernel in which each thread copies the counts of one cell."""
-    return compile_source("pack_counts", PACK_SOURCE, pack_cell=pack_cell)
+    return compile_for_device("pack_counts", PACK_SOURCE, {"pack_cell": pack_cell})

@@ -1,0 +1,162 @@
+"""How a kernel becomes code for a GPU: by the optimiser and code generator of llvmlite, as on the CPU.
+
+numba-cuda hands what it lowers to NVVM, whose older optimiser leaves twice the code, most of it address arithmetic and
+copies of loops: measured on rounds of OLP, a GPU spends its time waiting for instructions. Only `kernels/cuda.py`
+imports this module, for it needs the package numba-cuda.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import llvmlite.binding as llvm
+import llvmlite.ir.types as ir_types
+from numba.core import types
+from numba.cuda import codegen
+from numba.cuda.cudadrv import nvvm
+from numba.cuda.extending import intrinsic
+from numba.cuda.np import arrayobj
+
+TRIPLE = "nvptx64-nvidia-cuda"
+OPTIMISATION = 3
+# What is not rare is copied into its callers by its own mark; the rest is left to the optimiser.
+INLINING_THRESHOLD = 100_000
+LAUNCHED = re.compile(r'@"?([\w.$]+)"?, !"kernel"')  # how a module names a kernel that the host launches
+DEFINITION = re.compile(r"^define ")
+LABEL = re.compile(r'^"?([\w.$]+)"?:')
+JUMP = re.compile(r'^\s+br label %"?([\w.$]+)"?(?:, *!dbg !\d+)?\s*$')
+
+_patching = threading.RLock()
+
+
+class DeviceLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
+    """Code of a kernel and of all it calls, turned into PTX here instead of by NVVM."""
+
+    def get_asm_strs(self, cc: Any = None) -> list[str]:
+        """The PTX for a compute capability."""
+        cc = self._ensure_cc(cc)
+        if cc not in self._ptx_cache:
+            self._ptx_cache[cc] = [ptx_of(self.modules, f"sm_{cc[0]}{cc[1]}")]
+        kept: list[str] = self._ptx_cache[cc]
+        return kept
+
+    @property
+    def llvm_strs(self) -> list[str]:
+        """Nothing: the PTX is made from the modules themselves, and a cached kernel needs no more than that."""
+        return []
+
+
+@contextmanager
+def device_code() -> Iterator[None]:
+    """While it lasts, numba-cuda compiles as this module says."""
+    with _patching:
+        library, fix_index = codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index
+        codegen.JITCUDACodegen._library_class = DeviceLibrary
+        arrayobj.fix_integer_index = index_as_given
+        try:
+            yield
+        finally:
+            codegen.JITCUDACodegen._library_class = library
+            arrayobj.fix_integer_index = fix_index
+
+
+def index_as_given(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -> Any:
+    """An index, not looked at for being negative: no kernel counts from the end, and the question costs much."""
+    return context.cast(builder, index, index_type, types.intp)
+
+
+def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:
+    """A function that gives an array this shape, which it has: then the compiler knows the lengths of loops over it."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def view(typing_context: Any, array: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = signature.return_type
+            given = arrayobj.make_array(kind)(context, builder, value=arguments[0])
+            seen = arrayobj.make_array(kind)(context, builder)
+            size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+            strides = [size]
+            for length in shape[:0:-1]:
+                strides.insert(0, strides[0] * length)
+            arrayobj.populate_array(
+                seen,
+                data=given.data,
+                shape=[context.get_constant(types.intp, length) for length in shape],
+                strides=[context.get_constant(types.intp, stride) for stride in strides],
+                itemsize=context.get_constant(types.intp, size),
+                meminfo=None,
+            )
+            return seen._getvalue()
+
+        return array(array), lower
+
+    marked: Callable[[Any], Any] = view
+    return marked
+
+
+def ptx_of(modules: list[Any], processor: str) -> str:
+    """PTX of the modules together."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=processor, opt=OPTIMISATION)
+    with _opaque_pointers():
+        texts = [str(module) for module in modules]
+    whole = llvm.parse_assembly(keep_loops_rolled(texts[0]))
+    for text in texts[1:]:
+        whole.link_in(llvm.parse_assembly(keep_loops_rolled(text)))
+    library = llvm.parse_bitcode(nvvm.LibDevice().get())
+    for part in (whole, library):
+        part.triple = TRIPLE
+        part.data_layout = str(machine.target_data)
+    whole.link_in(library)
+    launched = {name for text in texts for name in LAUNCHED.findall(text)}
+    for function in whole.functions:
+        if not function.is_declaration and function.name not in launched:
+            function.linkage = "internal"
+    settings = llvm.PipelineTuningOptions(speed_level=OPTIMISATION)
+    settings.inlining_threshold = INLINING_THRESHOLD
+    settings.loop_vectorization = False
+    settings.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, settings)
+    builder.getModulePassManager().run(whole, builder)
+    ptx: str = machine.emit_assembly(whole)
+    return ptx
+
+
+def keep_loops_rolled(text: str) -> str:
+    """Mark every loop of a module: one whose length is not known must not be written out four times.
+
+    Most of these have one or two turns, and a GPU waits for instructions more than for anything else. Loops of known
+    length, over arms and contexts, may be written out.
+    """
+    lines: list[str] = []
+    notes: list[str] = []
+    labels: set[str] = set()
+    first_note = 1 + max((int(number) for number in re.findall(r"^!(\d+) = ", text, flags=re.MULTILINE)), default=0)
+    for line in text.splitlines():
+        if DEFINITION.match(line):
+            labels = set()
+        if label := LABEL.match(line):
+            labels.add(label[1])
+        if (jump := JUMP.match(line)) and jump[1] in labels:
+            number = first_note + 2 * len(notes)
+            notes.append(
+                f"!{number} = distinct !{{ !{number}, !{number + 1} }}\n"
+                f'!{number + 1} = !{{ !"llvm.loop.unroll.runtime.disable" }}'
+            )
+            line = f"{line.rstrip()}, !llvm.loop !{number}"
+        lines.append(line)
+    return "\n".join(lines + notes)
+
+
+@contextmanager
+def _opaque_pointers() -> Iterator[None]:
+    # NVVM wants pointers that say what they point to, the LLVM of llvmlite no longer knows such.
+    before = ir_types.ir_layer_typed_pointers_enabled
+    ir_types.ir_layer_typed_pointers_enabled = False
+    try:
+        yield
+    finally:
+        ir_types.ir_layer_typed_pointers_enabled = before

@@ -6,9 +6,9 @@ from arcbandit import paper_instance, simulate
 from benchmarks.measure import Outcome, Requirement, Workload, seconds, take_turns
 
 HORIZON = 50_000
-# Twice as many as an H200 has room for at once.
-EPOCHS = 67_584
-CPU_ROUNDS = 1_000_000
+# Four times as many as an H200 has room for at once.
+EPOCHS = 135_168
+CPU_ROUNDS = 500_000
 
 
 def rounds_of(policy: str) -> Callable[[int], Outcome]:

@@ -30,7 +30,7 @@ DEVICES = ("cpu", "cuda", "auto")
 # CUDA gives a thread 512 KiB of local memory; half of it is left for what the compiler keeps there.
 LARGEST_STATE = 256 * 1024
 # A launch of more epochs keeps no more of a GPU busy.
-LARGEST_CHUNK = 2**17
+LARGEST_CHUNK = 2**18
 THREADS_OF_A_BLOCK = 64
 # Of the device's memory: of what is free for the records of a chunk, of all for the local arrays of its threads.
 SHARE_FOR_RECORDS = 0.25
@@ -125,7 +125,7 @@ def launch(compiled: Any, threads: int, *arguments: Any) -> None:
     blocks = -(-threads // THREADS_OF_A_BLOCK)
     with warnings.catch_warnings():
         # Who asks for few epochs knows that they do not fill a GPU.
-        warnings.filterwarnings("ignore", message="Grid size")
+        warnings.filterwarnings("ignore", message=".*Grid size")
         compiled[blocks, THREADS_OF_A_BLOCK](*arguments)
 
 

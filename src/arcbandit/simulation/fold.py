@@ -68,37 +68,42 @@ def bin_of(value):
 
 
 @kernel
-def take_in_value(value, number, cell, moments, counts):
-    """Take the value of epoch `number`, counted from 1, into a cell."""
+def take_in_value(value, number, mean, squares, lowest, highest):
+    """The moments (mean, squares, lowest, highest) with the value of epoch `number`, counted from 1."""
     if number == 1:
-        moments[MEAN, cell] = 0.0
-        moments[SQUARES, cell] = 0.0
-        moments[LOWEST, cell] = value
-        moments[HIGHEST, cell] = value
-    mean = moments[MEAN, cell]
+        mean, squares, lowest, highest = 0.0, 0.0, value, value
     # Where every value is the same infinity their difference is none, and not NaN.
     distance = 0.0 if value == mean else value - mean
     mean += distance / number
-    moments[MEAN, cell] = mean
-    moments[SQUARES, cell] += distance * (value - mean)
-    moments[LOWEST, cell] = min(moments[LOWEST, cell], value)
-    moments[HIGHEST, cell] = max(moments[HIGHEST, cell], value)
-    counts[cell, bin_of(value)] += 1
+    return mean, squares + distance * (value - mean), min(lowest, value), max(highest, value)
+
+
+@kernel
+def value_in_cell(records, floor_records, epoch, cell):
+    """An epoch's value of the metric and checkpoint, or kind, checkpoint and floor, that a cell stands for."""
+    n_checkpoints = records.shape[2]
+    n_floors = floor_records.shape[3]
+    if cell < N_METRICS * n_checkpoints:
+        return records[epoch, cell // n_checkpoints, cell % n_checkpoints]
+    rest = cell - N_METRICS * n_checkpoints
+    return floor_records[epoch, rest // (n_checkpoints * n_floors), rest // n_floors % n_checkpoints, rest % n_floors]
 
 
 @kernel
 def take_in_cell(records, floor_records, taken, cell, moments, counts):
     """Take the epochs of the records into one cell, after `taken` earlier ones."""
-    n_checkpoints = records.shape[2]
-    n_floors = floor_records.shape[3]
-    for epoch in range(records.shape[0]):
-        if cell < N_METRICS * n_checkpoints:
-            value = records[epoch, cell // n_checkpoints, cell % n_checkpoints]
-        else:
-            rest = cell - N_METRICS * n_checkpoints
-            kind = rest // (n_checkpoints * n_floors)
-            value = floor_records[epoch, kind, rest // n_floors % n_checkpoints, rest % n_floors]
-        take_in_value(value, taken + epoch + 1, cell, moments, counts)
+    n_epochs = records.shape[0]
+    mean, squares = moments[MEAN, cell], moments[SQUARES, cell]
+    lowest, highest = moments[LOWEST, cell], moments[HIGHEST, cell]
+    following = value_in_cell(records, floor_records, 0, cell)
+    for epoch in range(n_epochs):
+        value = following
+        # A GPU waits long for its memory; asked for now, the next value is there when this one is taken in.
+        following = value_in_cell(records, floor_records, min(epoch + 1, n_epochs - 1), cell)
+        mean, squares, lowest, highest = take_in_value(value, taken + epoch + 1, mean, squares, lowest, highest)
+        counts[cell, bin_of(value)] += 1
+    moments[MEAN, cell], moments[SQUARES, cell] = mean, squares
+    moments[LOWEST, cell], moments[HIGHEST, cell] = lowest, highest
 
 
 @kernel
@@ -118,8 +123,11 @@ def take_in_epochs(records, floor_records, taken, moments, counts):
 @entry_kernel
 def take_in_values(values, moments, counts):
     """Take values, one an epoch, into the one cell there is."""
+    mean, squares, lowest, highest = 0.0, 0.0, 0.0, 0.0
     for place in range(values.shape[0]):
-        take_in_value(values[place], place + 1, 0, moments, counts)
+        mean, squares, lowest, highest = take_in_value(values[place], place + 1, mean, squares, lowest, highest)
+        counts[0, bin_of(values[place])] += 1
+    moments[MEAN, 0], moments[SQUARES, 0], moments[LOWEST, 0], moments[HIGHEST, 0] = mean, squares, lowest, highest
 
 
 @entry_kernel

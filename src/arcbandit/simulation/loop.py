@@ -108,23 +108,22 @@ def has_optimal_set(world, memory, outcome, workspace):
 @kernel
 def uses_optimal_columns(world, memory, place, workspace):
     """Whether the positive columns of a basis are exactly those of the optimum."""
-    n_contexts = world.probabilities.shape[0]
     positive = 0
-    unused = 0
-    for context in range(n_contexts):
-        if workspace.by_context[KEY_SHARE, context] > POSITIVE:
-            positive += 1
-            unused += 0 if world.used_pairs[memory.key[place, context], context] else 1
+    differ = 0  # sums of truths rather than branches, which would part the threads of a GPU
+    for context in range(world.probabilities.shape[0]):
+        is_positive = workspace.by_context[KEY_SHARE, context] > POSITIVE
+        positive += is_positive
+        differ += is_positive != world.used_pairs[memory.key[place, context], context]
     for slot in range(memory.slot_arm.shape[1]):
-        if workspace.by_row[SLOT_VALUE, slot] > POSITIVE:
-            positive += 1
-            arm = memory.slot_arm[place, slot]
-            context = memory.slot_context[place, slot]
-            if context >= 0:
-                unused += 0 if world.used_pairs[arm, context] else 1
-            else:
-                unused += 0 if context == SURPLUS and world.slack_floors[arm] else 1
-    return unused == 0 and positive == world.optimal_columns
+        is_positive = workspace.by_row[SLOT_VALUE, slot] > POSITIVE
+        positive += is_positive
+        arm = memory.slot_arm[place, slot]
+        context = memory.slot_context[place, slot]
+        if context >= 0:
+            differ += is_positive != world.used_pairs[arm, context]
+        else:
+            differ += is_positive != (context == SURPLUS and world.slack_floors[arm])
+    return differ == 0 and positive == world.optimal_columns
 
 
 @kernel
@@ -286,12 +285,13 @@ def play_rounds(
         reward = draw_reward(world, arm, context, seed, epoch, t)
         planned = rule <= Rule.THOMPSON_LP
         regret, violation = measure_allocation(world, problem, planned, memory, outcome, allocation, meters)
-        meters.totals[ON_FALLBACK] += 1.0 if outcome & FELL_BACK else 0.0
+        if outcome != PLANNED:
+            meters.totals[ON_FALLBACK] += 1.0 if outcome & FELL_BACK else 0.0
+            meters.totals[INFEASIBLE] += 1.0 if planned and outcome & FELL_SHORT else 0.0
+            meters.totals[GAVE_UP] += 1.0 if planned and outcome & STOOD_STILL else 0.0
         if planned:
             matched = has_optimal_set(world, memory, outcome, workspace)
             meters.totals[OPTIMAL_SET] += 1.0 if matched else 0.0
-            meters.totals[INFEASIBLE] += 1.0 if outcome & FELL_SHORT else 0.0
-            meters.totals[GAVE_UP] += 1.0 if outcome & STOOD_STILL else 0.0
             if audited:
                 audit(rule, world, problem, statistics, t, allocation, outcome, matched, regret, violation, meters)
         else:

@@ -81,15 +81,20 @@ class TestPtx:
         assert all(name.startswith("__nv_") for name in called)
 
     def test_numba_cuda_is_left_as_it_was(self, no_gpu):
-        from arcbandit.kernels.device_code import DeviceLibrary, device_code, index_as_given
         from numba.cuda import codegen
         from numba.cuda.np import arrayobj
 
+        from arcbandit.kernels.device_code import DeviceLibrary, device_code, index_as_given
+
+        def interrupted():
+            with device_code():
+                assert codegen.JITCUDACodegen._library_class is DeviceLibrary
+                assert arrayobj.fix_integer_index is index_as_given
+                raise KeyboardInterrupt
+
         before = codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index
-        with pytest.raises(KeyboardInterrupt), device_code():
-            assert codegen.JITCUDACodegen._library_class is DeviceLibrary
-            assert arrayobj.fix_integer_index is index_as_given
-            raise KeyboardInterrupt
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
         assert (codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index) == before
 
 

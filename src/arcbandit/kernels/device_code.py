@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import llvmlite.binding as llvm
-import llvmlite.ir.types as ir_types
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
+import llvmlite.ir.types as ir_types  # type: ignore[import-untyped]
 from numba.core import types
 from numba.cuda import codegen
 from numba.cuda.cudadrv import nvvm
@@ -31,7 +31,7 @@ JUMP = re.compile(r'^\s+br label %"?([\w.$]+)"?(?:, *!dbg !\d+)?\s*$')
 _patching = threading.RLock()
 
 
-class DeviceLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
+class DeviceLibrary(codegen.CUDACodeLibrary):
     """Code of a kernel and of all it calls, turned into PTX here instead of by NVVM."""
 
     def get_asm_strs(self, cc: Any = None) -> list[str]:
@@ -70,7 +70,7 @@ def index_as_given(context: Any, builder: Any, index_type: Any, index: Any, size
 def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:
     """A function that gives an array this shape, which it has: then the compiler knows the lengths of loops over it."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def view(typing_context: Any, array: Any) -> Any:
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = signature.return_type
@@ -92,8 +92,9 @@ def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:
 
         return array(array), lower
 
-    marked: Callable[[Any], Any] = view
-    return marked
+    known: Any = view
+    sized: Callable[[Any], Any] = known
+    return sized
 
 
 def ptx_of(modules: list[Any], processor: str) -> str:

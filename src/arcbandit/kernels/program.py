@@ -75,7 +75,7 @@ class Program(NamedTuple):
     changed: np.ndarray  # bool, shape (C,): whether a pair of the context changed since its bounds were set
     available: np.ndarray  # bool, shape (K, C)
     floors: np.ndarray  # r, shape (M,)
-    # int64, shape (K, R): rows of an arm, m + 1 for sign 1, -(m + 1) for -1, 0 for none; R = 1 if row k is arm k's alone
+    # int64, shape (K, R): rows of an arm, m + 1 for sign 1, -(m + 1) for -1, 0 for none; R = 1 if row k is arm k's
     arm_rows: np.ndarray
 
 

@@ -5,9 +5,11 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
+from arcbandit.experiments import many_epochs
 from arcbandit.experiments.reproduce import EXPERIMENTS, reproduce, save
 
 WIDTHS = (1280, 390)
@@ -73,9 +75,12 @@ def browser():
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A small reproduction of everything, and its folder."""
+    """A small reproduction of everything, with many epochs as if a GPU had played them, and its folder."""
     folder = tmp_path_factory.mktemp("reproduction")
     found = reproduce(horizon=200, epochs=2, seed=4)
+    first, *others = found.results
+    first = replace(first, many_epochs=many_epochs.record(first.recorded.settings, 20))
+    found = replace(found, results=(first, *others))
     save(found, folder)
     return found, folder
 
@@ -116,7 +121,11 @@ def test_nothing_is_reported_in_the_console(browser, made, tmp_path):
 def test_every_figure_is_drawn_and_described(seen, made, width):
     """Each chart of each experiment, as wide as it can be read."""
     found, _ = made
-    charts = [chart for result in found.results for chart in result.figure.charts]
+    charts = []
+    for result in found.results:
+        charts += result.figure.charts
+        if result.many_epochs is not None:
+            charts += many_epochs.figure(result.many_epochs).charts
     images = seen[width]["images"]
     assert len(images) == len(charts)
     assert all(image["drawn"] for image in images)
@@ -141,4 +150,4 @@ def test_nothing_sticks_out_and_links_lead_somewhere(seen, width):
     """The page does not scroll sideways, states its settings, and its links have targets."""
     assert seen[width]["overflow"] <= 0
     assert all(seen[width]["links"])
-    assert all(word in seen[width]["text"] for word in ("seed", "versions", "numba", "rounds played"))
+    assert all(word in seen[width]["text"] for word in ("seed", "versions", "numba", "rounds played", "Over 20 epochs"))

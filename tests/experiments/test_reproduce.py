@@ -226,7 +226,7 @@ def test_bad_input_is_refused(tmp_path):
     """Before any work."""
     with pytest.raises(UnknownNameError, match="no experiment 'regrets'; known are regret, "):
         reproduce(["regrets"])
-    for setting in ({"epochs": 0}, {"horizon": 0}, {"jobs": 0}, {"seed": -1}):
+    for setting in ({"epochs": 0}, {"horizon": 0}, {"jobs": 0}, {"many": 0}, {"seed": -1}):
         with pytest.raises(InvalidInputError, match=next(iter(setting))):
             reproduce(["figure-1"], **setting)
     file = tmp_path / "file"
@@ -258,6 +258,8 @@ class TestCommand:
         assert document["experiments"][0]["horizon"] == 30
         assert document["experiments"][0]["epochs"] == 2
         assert len(document["verdicts"]) == len(EXPERIMENTS["nonsaturating"].claims)
+        assert document["device"] == "cpu"
+        assert document["many_epochs"] is None
 
     def test_lists_the_experiments(self, capsys):
         """As a table, and as a document."""
@@ -283,6 +285,34 @@ class TestCommand:
         """With exit code 2 and one sentence."""
         assert main(["reproduce", *arguments, "--out", str(tmp_path)]) == 2
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+    @pytest.mark.parametrize(
+        ("missing", "said"),
+        [
+            ("importlib.util.find_spec", "--device cuda cannot be had: numba-cuda is not installed"),
+            ("arcbandit.simulation.device.device_available", "needs an NVIDIA GPU"),
+        ],
+        ids=["extra", "gpu"],
+    )
+    def test_a_device_that_is_missing_is_one_sentence_before_any_work(
+        self, missing, said, tmp_path, capsys, monkeypatch
+    ):
+        """Exit code 2, as of `arcbandit simulate`, and no folder."""
+        monkeypatch.setattr(missing, lambda *_: None)
+        assert main(["reproduce", "figure-1", "--device", "cuda", "--out", str(tmp_path / "out")]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.count("\n") == 1
+        assert said in printed.err
+        assert "arcbandit[cuda]" in printed.err
+        assert not (tmp_path / "out").exists()
+
+    def test_auto_is_the_cpu_where_there_is_no_gpu(self, tmp_path, capsys, monkeypatch):
+        monkeypatch.setattr("arcbandit.simulation.device.device_available", lambda: False)
+        arguments = ["regret", "--horizon", "30", "--epochs", "1", "--device", "auto", "--json"]
+        main(["reproduce", *arguments, "--out", str(tmp_path)])
+        document = json.loads(capsys.readouterr().out)
+        assert (document["device"], document["many_epochs"]) == ("cpu", None)
 
 
 def _charts(name):

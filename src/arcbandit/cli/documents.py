@@ -6,13 +6,17 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from arcbandit.errors import EnumerationLimitError, PlanningError
 from arcbandit.experiments.paper_instances import PAPER_INSTANCES
 from arcbandit.instance import Instance
 from arcbandit.oracle import VALUE_TOLERANCE, Analysis, Candidate, Regime, analyse
 from arcbandit.planning import ActiveSet, Plan, PlanStatus, plan
+
+if TYPE_CHECKING:
+    from arcbandit.experiments.many_epochs import ManyEpochs
+    from arcbandit.simulation.results import Estimate
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,44 @@ def instances_document() -> dict[str, Any]:
             }
         )
     return {"instances": entries}
+
+
+def estimate_document(value: "Estimate") -> dict[str, float | None]:
+    """A mean and its interval, which one epoch cannot give."""
+    return {"mean": _plain(value.mean), "half_width": _plain(value.half_width)}
+
+
+def many_epochs_document(many: "ManyEpochs") -> dict[str, Any]:
+    """The numbers behind the figures and the table of an experiment over many epochs."""
+    summary = many.summary
+    return {
+        "device": summary.settings["device"],
+        "horizon": summary.horizon,
+        "epochs": summary.epochs,
+        "fitted_epochs": many.fitted_epochs,
+        "seconds": many.seconds,
+        "rounds": _plain(summary.rounds),
+        "policies": {
+            policy: {metric: _sum_over_many_epochs(many, metric, policy) for metric in by_metric}
+            for policy, by_metric in many.exponents.items()
+        },
+    }
+
+
+def _sum_over_many_epochs(many: "ManyEpochs", metric: str, policy: str) -> dict[str, Any]:
+    """Means and quantiles at each of the `rounds`; the rest at the last of them."""
+    from arcbandit.simulation.summary import QUANTILES
+
+    summary = many.summary
+    exponent = many.exponents[policy][metric]
+    edges, counts = summary.histogram(metric, policy)
+    return {
+        **estimate_document(summary.estimate(metric, policy)),
+        "exponent": estimate_document(exponent.estimate) | {"epochs_left_out": exponent.left_out},
+        "means": _plain(summary.mean(metric, policy)),
+        **{name: _plain(summary.quantile(metric, policy, share)) for name, share in QUANTILES.items()},
+        "histogram": {"edges": _plain(edges), "counts": _plain(counts)},
+    }
 
 
 def readable_count(count: int) -> str:

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from arcbandit.cli.device import DEVICE_HELP, Device, check_device
 from arcbandit.errors import ArcbanditError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rich.console import Console
+
+    from arcbandit.experiments.many_epochs import ManyEpochs
     from arcbandit.experiments.reproduce import Reproduction
 
 DEFAULT_FOLDER = "reproduction"
@@ -41,6 +45,10 @@ def reproduce(
         int | None,
         Parameter(show_default=False, help="Workers; the numbers do not depend on it. By default one a processor."),
     ] = None,
+    device: Annotated[
+        Device,
+        Parameter(help=f"{DEVICE_HELP} With a GPU the page also shows the paper's main experiment over many epochs."),
+    ] = "cpu",
     out: Annotated[str, Parameter(help="The folder for the page and the figures.")] = DEFAULT_FOLDER,
     json: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Print one JSON document instead of a table.")
@@ -56,9 +64,10 @@ def reproduce(
     if list_:
         _list(json)
         return
+    check_device(device)
     with _progress() as advance:
         found, page = experiments.reproduce_to(
-            out, names or (), horizon=horizon, epochs=epochs, seed=seed, jobs=jobs, progress=advance
+            out, names or (), horizon=horizon, epochs=epochs, seed=seed, jobs=jobs, device=device, progress=advance
         )
     if json:
         print_json(reproduction_document(found, page))
@@ -73,9 +82,12 @@ def reproduce(
 
 def reproduction_document(found: "Reproduction", page: "Path") -> dict[str, Any]:
     """Everything `arcbandit reproduce` prints."""
+    from arcbandit.cli.documents import many_epochs_document
+
     return {
         "page": str(page),
         "seed": found.seed,
+        "device": found.device,
         "seconds": found.seconds,
         "experiments": [
             {
@@ -101,6 +113,7 @@ def reproduction_document(found: "Reproduction", page: "Path") -> dict[str, Any]
             for verdict in found.verdicts
         ],
         "failures": [verdict.name for verdict in found.failures],
+        "many_epochs": None if found.many_epochs is None else many_epochs_document(found.many_epochs),
     }
 
 
@@ -170,8 +183,28 @@ def _print_verdicts(found: "Reproduction", page: "Path") -> None:
                 table.add_row(Text(outcome, style=STYLES[outcome]), about)
             console.print(table)
             console.print()
+            if result.many_epochs is not None:
+                _print_many_epochs(console, result.many_epochs)
         outcomes = [verdict.outcome.value for verdict in found.verdicts]
         counts = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in STYLES)
-        console.print(f"{len(outcomes)} claims: {counts}; {found.seconds:.0f} s, compiling and drawing aside")
+        console.print(f"{len(outcomes)} claims: {counts}; {found.time}")
     # A path is not to be broken into lines.
     print(page)
+
+
+def _print_many_epochs(console: "Console", many: "ManyEpochs") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from arcbandit.experiments.many_epochs import figure_title, table
+
+    shown = table(many)
+    remark = f"  {many.summary.settings['device']}, {many.seconds:.1f} s; {shown.title[0].lower()}{shown.title[1:]}"
+    console.print(Text(figure_title(many), style="bold").append(remark, style="not bold dim"))
+    lines = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    for place, heading in enumerate(shown.header):
+        lines.add_column(heading, justify="right" if place else "left", no_wrap=True)
+    for row in shown.rows:
+        lines.add_row(*row)
+    console.print(lines)
+    console.print()

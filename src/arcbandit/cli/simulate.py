@@ -1,13 +1,13 @@
 """`arcbandit simulate`: policies side by side on an instance."""
 
 import contextlib
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from arcbandit.cli.device import DEVICE_HELP, Device, check_device
 from arcbandit.errors import InvalidInputError, MissingExtraError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from arcbandit.policies.base import Policy
     from arcbandit.policies.checks import Dial
-    from arcbandit.simulation.results import Estimate, Results
+    from arcbandit.simulation.results import Results
 
 DEFAULT_POLICIES = ("blp", "olp", "oplp")
 TRACE_SUFFIX = ".parquet"
@@ -49,13 +49,7 @@ def simulate(
         int | None,
         Parameter(show_default=False, help="Workers; the numbers do not depend on it. By default one a processor."),
     ] = None,
-    device: Annotated[
-        Literal["cpu", "cuda", "auto"],
-        Parameter(
-            help="What plays; cuda is an NVIDIA GPU, one epoch a thread, and needs the extra `cuda`; "
-            "auto is cuda where it can be had, and else cpu."
-        ),
-    ] = "cpu",
+    device: Annotated[Device, Parameter(help=DEVICE_HELP)] = "cpu",
     keep: Annotated[
         Literal["epochs", "summary"] | None,
         Parameter(
@@ -95,7 +89,7 @@ def simulate(
     configured = _configured(policy or DEFAULT_POLICIES)
     _check_numbers(horizon, epochs, seed, jobs, window)
     _check_targets(out, plot)
-    _check_device(device)
+    check_device(device)
     from arcbandit.report.page import save_report
     from arcbandit.simulation import run
 
@@ -127,29 +121,25 @@ def simulate(
 
 def simulation_document(name: str, results: "Results") -> dict[str, Any]:
     """Everything `arcbandit simulate` prints; `rounds` is the round that the summary is of."""
+    from arcbandit.cli.documents import estimate_document
     from arcbandit.report.tables import best_policy, window_rows
 
     settings = results.settings | {"name": name, "policies": list(results.policies)}
     worst: dict[str, dict[str, Any]] = {policy: {} for policy in results.policies}
     for row in window_rows(results):
-        worst[row.policy][row.floor] = {"expected": _plain(row.expected), "realised": _plain(row.realised)}
+        worst[row.policy][row.floor] = {
+            "expected": estimate_document(row.expected),
+            "realised": estimate_document(row.realised),
+        }
     return {
         "settings": settings,
         "rounds": int(results.rounds[-1]),
         "best": best_policy(results),
         "summary": {
-            policy: {metric: _plain(value) for metric, value in metrics.items()}
+            policy: {metric: estimate_document(value) for metric, value in metrics.items()}
             for policy, metrics in results.summary().items()
         },
         "worst_window": None if results.settings["window"] is None else worst,
-    }
-
-
-def _plain(value: "Estimate") -> dict[str, float | None]:
-    """JSON has no number for an interval that one epoch cannot give."""
-    return {
-        "mean": value.mean if math.isfinite(value.mean) else None,
-        "half_width": value.half_width if math.isfinite(value.half_width) else None,
     }
 
 
@@ -220,16 +210,6 @@ def _check_targets(out: str | None, plot: str | None) -> None:
             raise MissingExtraError("polars", "frames") from None
     if plot is not None:
         check_report_target(plot)
-
-
-def _check_device(device: str) -> None:
-    """Refuse a device that is not there as any other input that cannot be served."""
-    from arcbandit.simulation.device import use_cuda
-
-    try:
-        use_cuda(device)
-    except MissingExtraError as error:
-        raise InvalidInputError(f"--device {device} cannot be had: {error}") from None
 
 
 @contextlib.contextmanager

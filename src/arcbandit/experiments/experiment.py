@@ -9,7 +9,7 @@ from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
 from arcbandit.report.paper_figures import PaperFigure, PaperTable
-from arcbandit.simulation.run import Progress, simulate
+from arcbandit.simulation.run import Progress, fits_device, simulate
 from arcbandit.simulation.trace import Trace
 
 
@@ -20,6 +20,7 @@ class Settings(NamedTuple):
     epochs: int
     seed: int
     jobs: int | None
+    device: str = "cpu"  # or "cuda", which must be there
 
 
 class Run(NamedTuple):
@@ -109,10 +110,16 @@ class Experiment:
     tables: Callable[[Recorded], tuple[PaperTable, ...]] = lambda recorded: ()
 
     def settings(
-        self, *, horizon: int | None = None, epochs: int | None = None, seed: int = 0, jobs: int | None = None
+        self,
+        *,
+        horizon: int | None = None,
+        epochs: int | None = None,
+        seed: int = 0,
+        jobs: int | None = None,
+        device: str = "cpu",
     ) -> Settings:
         """The experiment's own settings, but for those that are given."""
-        return Settings(horizon or self.horizon, epochs or self.epochs, seed, jobs)
+        return Settings(horizon or self.horizon, epochs or self.epochs, seed, jobs, device)
 
     def rounds(self, settings: Settings) -> int:
         """The work of a run, in rounds."""
@@ -137,9 +144,11 @@ class Experiment:
 
 
 def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trace:
-    """Simulate a run."""
+    """Simulate a run, on the CPU where it does not fit the device."""
+    instance = paper_instance(run.instance)
+    fits = settings.device == "cpu" or fits_device(instance, run.policies, run.horizon)
     return simulate(
-        paper_instance(run.instance),
+        instance,
         run.policies,
         run.horizon,
         run.epochs,
@@ -147,6 +156,8 @@ def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trac
         jobs=settings.jobs,
         checkpoints=run.checkpoints,
         progress=progress,
+        device=settings.device if fits else "cpu",
+        keep="epochs",
     )
 
 

@@ -27,13 +27,15 @@ def late_growth(trace: Trace, metric: str, policy: str) -> float:
 
 
 def late_exponents(trace: Trace, metric: str, policy: str) -> Floats:
-    """Each epoch's slope of a sum against rounds, log-log, over the last decade; NaN if a sum is not positive."""
+    """Each epoch's slope of a sum against rounds, log-log, over the last decade; NaN where a sum is not positive."""
     late = trace.rounds >= trace.horizon / 10
     values = trace.metric(metric)[policy][:, late]
-    if (values <= 0).any():
-        return np.full(len(values), math.nan)
-    rounds = np.log(trace.rounds[late].astype(np.float64))
-    return np.array([np.polyfit(rounds, np.log(epoch), 1)[0] for epoch in values])
+    slopes = np.full(len(values), math.nan)
+    positive = (values > 0).all(axis=1)
+    if late.sum() > 1 and positive.any():
+        rounds = np.log(trace.rounds[late].astype(np.float64))
+        slopes[positive] = np.polyfit(rounds, np.log(values[positive]).T, 1)[0]
+    return slopes
 
 
 def late_exponent(trace: Trace, metric: str, policy: str) -> Estimate:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.experiments import (
     greedy_failure,
     lower_bound,
+    many_epochs,
     margin,
     nonsaturating,
     regret_and_violation,
@@ -27,11 +29,19 @@ from arcbandit.experiments import (
     zero_entries,
 )
 from arcbandit.experiments.experiment import Experiment, Outcome, Recorded, Verdict
+from arcbandit.experiments.many_epochs import ManyEpochs
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.report.files import write_whole
 from arcbandit.report.paper_figures import PaperFigure, PaperTable, figure_files
 from arcbandit.report.plots import check_matplotlib
-from arcbandit.report.reproduction_page import ClaimEntry, ExperimentEntry, drawn_panels, reproduction_page
+from arcbandit.report.reproduction_page import (
+    ClaimEntry,
+    ExperimentEntry,
+    SectionEntry,
+    drawn_panels,
+    reproduction_page,
+)
+from arcbandit.simulation.device import device_name, use_cuda
 from arcbandit.simulation.run import simulate, versions_in_use
 
 PAGE_NAME = "index.html"
@@ -63,7 +73,8 @@ class Result:
     experiment: Experiment
     recorded: Recorded
     verdicts: tuple[Verdict, ...]
-    seconds: float
+    seconds: float  # without those of `many_epochs`
+    many_epochs: ManyEpochs | None = None  # where a GPU played it over many
 
     @property
     def figure(self) -> PaperFigure:
@@ -83,6 +94,7 @@ class Reproduction:
     results: tuple[Result, ...]
     seed: int
     own_settings: bool  # whether every experiment had its own horizon and epochs
+    device: str = "cpu"  # or what the GPU calls itself
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -95,9 +107,22 @@ class Reproduction:
         return tuple(verdict for verdict in self.verdicts if verdict.outcome == Outcome.FAILS)
 
     @property
+    def many_epochs(self) -> ManyEpochs | None:
+        """The experiment that was played over many epochs, if one was."""
+        return next((result.many_epochs for result in self.results if result.many_epochs is not None), None)
+
+    @property
     def seconds(self) -> float:
         """How long the experiments took."""
-        return sum(result.seconds for result in self.results)
+        return sum(
+            result.seconds + (result.many_epochs.seconds if result.many_epochs else 0) for result in self.results
+        )
+
+    @property
+    def time(self) -> str:
+        """The same, with what is in it."""
+        apart = "compiling and drawing" if self.device == "cpu" else "drawing"
+        return f"{self.seconds:.0f} s, {apart} aside"
 
 
 def find(names: Sequence[str]) -> tuple[Experiment, ...]:
@@ -115,30 +140,42 @@ def reproduce(
     epochs: int | None = None,
     seed: int = 0,
     jobs: int | None = None,
+    device: str = "cpu",
+    many: int = many_epochs.EPOCHS,
     progress: Progress | None = None,
     on_result: Callable[[Result], None] | None = None,
 ) -> Reproduction:
     """Run experiments, by default all, each with its own settings but for those that are given.
 
-    `on_result` is called with each result as soon as there is one.
+    With `device` "cuda" a GPU plays what fits it, "auto" takes one where it is there. The paper's main experiment is
+    then played over `many` epochs as well. `on_result` is called with each result as soon as there is one.
     """
-    for name, value in (("horizon", horizon), ("epochs", epochs), ("jobs", jobs)):
+    for name, value in (("horizon", horizon), ("epochs", epochs), ("jobs", jobs), ("many", many)):
         if value is not None and value < 1:
             raise InvalidInputError(f"{name} must be at least 1, got {value}.")
     if seed < 0:
         raise InvalidInputError(f"seed must be at least 0, got {seed}.")
     chosen = find(names)
-    settings = {one.name: one.settings(horizon=horizon, epochs=epochs, seed=seed, jobs=jobs) for one in chosen}
+    on_device = use_cuda(device)
+    settings = {
+        one.name: one.settings(
+            horizon=horizon, epochs=epochs, seed=seed, jobs=jobs, device="cuda" if on_device else "cpu"
+        )
+        for one in chosen
+    }
     total = max(sum(one.rounds(settings[one.name]) for one in chosen), 1)
+    over_many = many_epochs.EXPERIMENT.name if on_device else None
+    if over_many in settings:
+        total += many_epochs.work(settings[over_many])
     if progress is not None:
         progress("compiling", 0.0)
     # One round, so that the first experiment's time is its own.
     simulate(nu(), ["olp"], 1, 1, jobs=1)
-    done = 0
+    done = 0.0
     results: list[Result] = []
     for one in chosen:
 
-        def advance(rounds: int, name: str = one.name) -> None:
+        def advance(rounds: float, name: str = one.name) -> None:
             nonlocal done
             done += rounds
             if progress is not None:
@@ -148,10 +185,15 @@ def reproduce(
         start = time.perf_counter()
         recorded = one.record(settings[one.name], advance)
         verdicts = one.verdicts(recorded)
-        results.append(Result(one, recorded, verdicts, time.perf_counter() - start))
+        seconds = time.perf_counter() - start
+        more = None
+        if one.name == over_many:
+            more = many_epochs.record(settings[one.name], many, partial(advance, name=many_epochs.NAME))
+        results.append(Result(one, recorded, verdicts, seconds, more))
         if on_result is not None:
             on_result(results[-1])
-    return Reproduction(tuple(results), seed, horizon is None and epochs is None)
+    played_on = device_name() if on_device else "cpu"
+    return Reproduction(tuple(results), seed, horizon is None and epochs is None, played_on)
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
@@ -177,13 +219,19 @@ class Drawn(NamedTuple):
 
 
 def draw(result: Result) -> Drawn:
-    """Draw the figure of a result."""
+    """Draw the figures of a result."""
     figure = result.figure
-    files = {
-        f"{result.experiment.name}{suffix}": content
-        for suffix, content in figure_files(figure, FIGURE_SUFFIXES).items()
-    }
-    return Drawn(_entry(result, figure), files)
+    files = _files(result.experiment.name, figure)
+    more = None
+    if result.many_epochs is not None:
+        further = many_epochs.figure(result.many_epochs)
+        files |= _files(many_epochs.NAME, further)
+        more = _many_epochs_entry(result.many_epochs, further)
+    return Drawn(_entry(result, figure, more), files)
+
+
+def _files(name: str, figure: PaperFigure) -> dict[str, bytes]:
+    return {f"{name}{suffix}": content for suffix, content in figure_files(figure, FIGURE_SUFFIXES).items()}
 
 
 def save(reproduction: Reproduction, folder: str | os.PathLike[str], drawn: Sequence[Drawn] | None = None) -> Path:
@@ -208,10 +256,14 @@ def reproduce_to(
     epochs: int | None = None,
     seed: int = 0,
     jobs: int | None = None,
+    device: str = "cpu",
+    many: int = many_epochs.EPOCHS,
     progress: Progress | None = None,
 ) -> tuple[Reproduction, Path]:
     """Run experiments and write their page; figures are drawn while the next experiment runs."""
-    find(names)  # a wrong name is not to leave a folder behind
+    # A wrong name, or a device that is not there, is not to leave a folder behind.
+    find(names)
+    use_cuda(device)
     target = check_folder(folder)
     with ThreadPoolExecutor(max_workers=1) as pencil:
         drawing: list[Future[Drawn]] = []
@@ -221,6 +273,8 @@ def reproduce_to(
             epochs=epochs,
             seed=seed,
             jobs=jobs,
+            device=device,
+            many=many,
             progress=progress,
             on_result=lambda result: drawing.append(pencil.submit(draw, result)),
         )
@@ -230,7 +284,7 @@ def reproduce_to(
     return found, save(found, target, drawn)
 
 
-def _entry(result: Result, figure: PaperFigure) -> ExperimentEntry:
+def _entry(result: Result, figure: PaperFigure, more: SectionEntry | None) -> ExperimentEntry:
     experiment, settings = result.experiment, result.recorded.settings
     runs = experiment.runs(settings)
     played = {}
@@ -241,6 +295,9 @@ def _entry(result: Result, figure: PaperFigure) -> ExperimentEntry:
         }
     if experiment.rounds(settings):
         played |= {"horizon": f"{settings.horizon:,}", "epochs": f"{settings.epochs:,}"}
+    devices = dict.fromkeys(str(trace.settings["device"]) for trace in result.recorded.traces.values())
+    if devices:
+        played["device"] = ", ".join(devices)
     claims = tuple(
         ClaimEntry(
             verdict.claim.name,
@@ -261,6 +318,18 @@ def _entry(result: Result, figure: PaperFigure) -> ExperimentEntry:
         drawn_panels(figure),
         result.tables,
         played | {"seconds": f"{result.seconds:.1f}"},
+        more,
+    )
+
+
+def _many_epochs_entry(many: ManyEpochs, figure: PaperFigure) -> SectionEntry:
+    return SectionEntry(
+        many_epochs.NAME,
+        figure.title,
+        many_epochs.about(many),
+        drawn_panels(figure),
+        (many_epochs.table(many),),
+        many_epochs.played(many),
     )
 
 
@@ -270,11 +339,17 @@ def _instances(names: Iterable[str]) -> str:
     return ", ".join(name if count == 1 else f"{name} ({count} values)" for name, count in values.items())
 
 
+def _rounds(reproduction: Reproduction) -> int:
+    many = reproduction.many_epochs
+    return sum(r.experiment.rounds(r.recorded.settings) for r in reproduction.results) + (many.rounds if many else 0)
+
+
 def _settings(reproduction: Reproduction) -> dict[str, str]:
     return {
         "seed": str(reproduction.seed),
         "horizon and epochs": "each experiment's own" if reproduction.own_settings else "given on the command line",
-        "rounds played": f"{sum(r.experiment.rounds(r.recorded.settings) for r in reproduction.results):,}",
-        "time": f"{reproduction.seconds:.0f} s, compiling and drawing aside",
+        "device": reproduction.device,
+        "rounds played": f"{_rounds(reproduction):,}",
+        "time": reproduction.time,
         "versions": ", ".join(f"{name} {version}" for name, version in versions_in_use().items()),
     }

@@ -35,6 +35,7 @@ def _compute(settings: Settings, progress: Progress) -> dict[str, Any]:
             settings.seed,
             jobs=settings.jobs,
             progress=progress,
+            device=settings.device,
         )
         for name in AUDITED
         for policy in POLICIES

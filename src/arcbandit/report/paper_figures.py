@@ -54,6 +54,7 @@ COLUMNS_OF_A_FIGURE = 3
 PAGE_LABELS = 1.2  # inches
 PAGE_WIDTH = 2.8  # inches of the axes on a page: narrow, so that letters stay legible on a phone
 LATE = 100  # a guide shows a slope over the last two decades
+RANGE_ROW = 0.13  # of the height above zero, a row of ranges
 ROW_HEIGHT = 0.24  # inches, of a chart whose vertical axis holds names
 NAME_LETTER = 0.075  # inches, of such a name
 SPAN_COLOURS = ("#F1F6FA", "#F7ECE6")
@@ -83,6 +84,14 @@ class Line(NamedTuple):
     below: bool = False  # whether the name of a guide stands below it
 
 
+class Range(NamedTuple):
+    """A stretch of the horizontal axis, with a place in it."""
+
+    low: float
+    middle: float
+    high: float
+
+
 @dataclass(frozen=True)
 class Chart:
     """One pair of axes."""
@@ -102,6 +111,9 @@ class Chart:
     legend: bool = False
     direct_labels: bool = True  # names at the right, level with the ends of the lines
     end_labels: bool = False  # names where the lines end
+    ranges: tuple[Range, ...] = ()  # one for each line, in rows under zero
+    range_names: tuple[str, ...] = ()  # of their ends and middles
+    in_words: str = ""  # what there is to see; by default where the lines end
 
     @property
     def heading(self) -> str:
@@ -163,7 +175,7 @@ def metric_chart(results: Results, metric: str, policies: Sequence[str], *, loga
     lines = tuple(metric_line(results, metric, policy) for policy in policies)
     guides: tuple[Line, ...] = ()
     if logarithmic:
-        guides = _growth_guides(results, lines)
+        guides = growth_guides(results, lines)
     elif metric == "performance":
         best = float(results.settings["optimal_value"])
         rounds = np.linspace(0, results.horizon, 21)
@@ -171,7 +183,8 @@ def metric_chart(results: Results, metric: str, policies: Sequence[str], *, loga
     return Chart(*metric_text(metric), lines, guides, x_log=logarithmic, y_log=logarithmic)
 
 
-def _growth_guides(results: Results, lines: Sequence[Line]) -> tuple[Line, ...]:
+def growth_guides(results: Results, lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Lines like sqrt(T), above the others, and like log(T)^2, below them; none where the others are not positive."""
     late = results.rounds >= max(results.horizon / LATE, 2.0)
     rounds = results.rounds[late].astype(np.float64)
     curves = [np.asarray(line.y, dtype=np.float64)[late] for line in lines]
@@ -205,8 +218,12 @@ def chart_alt_text(chart: Chart | Matrix) -> str:
     kind = "Line plot" if any(line.joined for line in chart.lines) else "Dot plot"
     over = f"{chart.y_label or 'each name'} against {chart.x_label}"
     scale = " on logarithmic axes" if chart.x_log and chart.y_log else ""
+    if chart.x_log and not chart.y_log:
+        scale = ", which is logarithmic"
     ends = "; ".join(f"{line.label} {float(np.asarray(line.y)[-1]):,.4g}" for line in chart.lines if line.joined)
     ending = f" At the right end: {ends}." if ends else ""
+    if chart.in_words:
+        ending = f" {chart.in_words}"
     spans = "".join(f" {name.capitalize()} from {low:.3g} to {high:.3g}." for low, high, name in chart.spans)
     return f"{chart.title}. {kind} of {over}{scale}.{ending}{spans}"
 
@@ -317,7 +334,9 @@ def _draw_lines(axes: "Axes", chart: Chart) -> None:
         axes.set_ylim(len(chart.y_names) - 0.5, -0.5)
     if chart.legend:
         axes.legend(frameon=False, fontsize=8, loc="center")
-    if chart.direct_labels:
+    if chart.ranges:
+        _draw_ranges(axes, chart)
+    elif chart.direct_labels:
         _draw_labels(axes, chart)
 
 
@@ -332,7 +351,7 @@ def _set_scales(axes: "Axes", chart: Chart) -> None:
     if chart.x_log:
         axes.set_xscale("log")
         lowest = chart.x_low if chart.x_low is not None else float(xs[xs > 0].min())
-        margin = 1.15 if any(line.marks for line in chart.lines) else 1.0
+        margin = 1.15 if chart.ranges or any(line.marks for line in chart.lines) else 1.0
         named = chart.end_labels or any(line.point_names for line in chart.lines)
         axes.set_xlim(lowest / margin, float(xs.max()) * (3.0 if named else margin))
     else:
@@ -423,6 +442,31 @@ def _draw_labels(axes: "Axes", chart: Chart) -> None:
         axes.text(
             1.0 + start, height, text, transform=axes.transAxes, va="center", size=LABEL_SIZE * shrink, linespacing=1.05
         )
+
+
+def _draw_ranges(axes: "Axes", chart: Chart) -> None:
+    """Each line's range in a row of its own, its name at the right; the widest has room for the names of its parts."""
+    top = axes.get_ylim()[1]
+    ticks = [tick for tick in axes.get_yticks() if 0.0 <= tick <= top]
+    height = top * RANGE_ROW
+    axes.axhline(0.0, color=GUIDE_COLOUR, linewidth=0.8, zorder=1)
+    widest = max(chart.ranges, key=lambda one: one.high / one.low)
+    for index, (line, one) in enumerate(zip(chart.lines, chart.ranges, strict=True)):
+        look = _look(line, index)
+        row = -height * (index + 1)
+        ends = {"color": look["color"], "linestyle": "-", "marker": "|"}
+        axes.plot([one.low, one.high], [row, row], linewidth=1.5, markersize=7, label=f"_range {index}", **ends)
+        axes.plot(one.middle, row, markersize=5, label=f"_middle {index}", **look)
+        side = axes.get_yaxis_transform()
+        start = 1.0 + LABEL_START / PANEL_WIDTH / 2
+        axes.text(start, row, line.label, transform=side, va="center", size=LABEL_SIZE)
+        if one is widest:
+            for place, name in zip(one, chart.range_names, strict=True):
+                axes.annotate(
+                    name, (place, row), (0, 5), textcoords="offset points", ha="center", size=7, color=GUIDE_TEXT_COLOUR
+                )
+    axes.set_ylim(-height * (len(chart.ranges) + 0.7), top)
+    axes.set_yticks(ticks)
 
 
 def _height(axes: "Axes", chart: Chart, line: Line) -> float:

@@ -63,6 +63,17 @@ class ClaimEntry(NamedTuple):
     differs: str
 
 
+class SectionEntry(NamedTuple):
+    """Figures and numbers beyond the paper's, without a claim."""
+
+    name: str
+    title: str
+    about: str
+    panels: tuple[DrawnPanel, ...]
+    tables: tuple[PaperTable, ...]
+    settings: Mapping[str, str]
+
+
 class ExperimentEntry(NamedTuple):
     """An experiment as the page shows it."""
 
@@ -74,6 +85,7 @@ class ExperimentEntry(NamedTuple):
     panels: tuple[DrawnPanel, ...]
     tables: tuple[PaperTable, ...]
     settings: Mapping[str, str]
+    more: SectionEntry | None = None  # shown after it
 
 
 def reproduction_page(
@@ -89,7 +101,7 @@ def reproduction_page(
     sections = [
         f'<header><h1>{escape(TITLE)}</h1><p class="quiet">{_summary(entries)}</p>{remark}</header>',
         f"<section><h2>Verdicts</h2>{_verdicts(entries)}{_reading()}</section>",
-        *(_experiment(entry) for entry in entries),
+        *(_experiment(entry) + (_section(entry.more) if entry.more else "") for entry in entries),
         f'<section class="experiment" id="settings"><h2>Settings</h2>{_definitions(settings)}</section>',
     ]
     body = "\n".join(sections)
@@ -150,15 +162,25 @@ def _verdicts(entries: Sequence[ExperimentEntry]) -> str:
 
 def _experiment(entry: ExperimentEntry) -> str:
     claims = "\n".join(_claim(entry.name, claim) for claim in entry.claims)
-    panels = "\n".join(_panel(panel) for panel in entry.panels)
-    tables = "\n".join(_numbers(table) for table in entry.tables)
-    played = "; ".join(f"{escape(name)}: {escape(text)}" for name, text in entry.settings.items())
     return (
         f'<section class="experiment" id="{escape(entry.name)}"><h2>{escape(entry.title)}</h2>'
         f'<p>{escape(entry.about)}</p><p class="quiet">In the paper: {escape(entry.source)}.</p>'
-        f'<div class="panels">{panels}</div><ul class="claims">{claims}</ul>{tables}'
-        f'<p class="quiet">How it was run: {played}.</p></section>'
+        f'{_panels(entry.panels)}<ul class="claims">{claims}</ul>{_tables(entry.tables)}'
+        f"{_how_it_was_run(entry.settings)}</section>"
     )
+
+
+def _section(entry: SectionEntry) -> str:
+    return (
+        f'\n<section class="experiment" id="{escape(entry.name)}"><h2>{escape(entry.title)}</h2>'
+        f"<p>{escape(entry.about)}</p>{_panels(entry.panels)}{_tables(entry.tables)}"
+        f"{_how_it_was_run(entry.settings)}</section>"
+    )
+
+
+def _how_it_was_run(settings: Mapping[str, str]) -> str:
+    played = "; ".join(f"{escape(name)}: {escape(text)}" for name, text in settings.items())
+    return f'<p class="quiet">How it was run: {played}.</p>'
 
 
 def _claim(experiment: str, claim: ClaimEntry) -> str:
@@ -177,9 +199,18 @@ def drawn_panels(figure: PaperFigure) -> tuple[DrawnPanel, ...]:
     return tuple(DrawnPanel(chart_alt_text(chart), chart_file(chart, ".svg")) for chart in figure.charts)
 
 
+def _panels(panels: Sequence[DrawnPanel]) -> str:
+    drawn = "\n".join(_panel(panel) for panel in panels)
+    return f'<div class="panels">{drawn}</div>'
+
+
 def _panel(panel: DrawnPanel) -> str:
     content = base64.b64encode(panel.svg).decode()
     return f'<figure><img alt="{escape(panel.alt)}" src="data:image/svg+xml;base64,{content}"></figure>'
+
+
+def _tables(tables: Sequence[PaperTable]) -> str:
+    return "\n".join(_numbers(table) for table in tables)
 
 
 def _numbers(table: PaperTable) -> str:

@@ -78,6 +78,14 @@ def written(one: Estimate) -> str:
     return mean if math.isnan(one.half_width) else f"{mean} ± {one.half_width:,.{decimals}f}"
 
 
+def written_quantile(value: float) -> str:
+    """Three digits, as a quantile of a summary has no more."""
+    if not math.isfinite(value):
+        return NOT_A_NUMBER
+    decimals = 0 if value == 0 else min(max(2 - math.floor(math.log10(abs(value))), 0), MOST_DECIMALS)
+    return f"{float(f'{value:.3g}'):,.{decimals}f}"
+
+
 def written_share(one: Estimate) -> str:
     """A mean share as a percentage; what is neither nothing nor everything does not read as if it were."""
     if not math.isfinite(one.mean):

@@ -54,12 +54,13 @@ def audit(
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
+    device: str = "cpu",
 ) -> Audit:
     """Count, over a simulation, where the paper's statements apply and where they fail.
 
     Each holds with probability at least 1 - 1/t in round t, so an epoch may see the sum of 1/t failures, about log T.
     Which apply depends on the policy: the absence of regret under I_t = I* is proved for OLP, the absence of violation
-    while LP(UCB, LCB) is feasible for OPLP; coverage and the gap hold for both.
+    while LP(UCB, LCB) is feasible for OPLP; coverage and the gap hold for both. `device` is that of `simulate`.
 
     >>> from arcbandit import paper_instance
     >>> audit(paper_instance("nu"), "olp", horizon=500, epochs=2).holds
@@ -81,6 +82,8 @@ def audit(
         checkpoints=1,
         suboptimality_gap=found.suboptimality_gap,
         progress=progress,
+        device=device,
+        keep="epochs",
     )
     counts = trace.records[configured.label][:, :, -1].mean(axis=0).tolist()
     allowed = float((1.0 / np.arange(1, horizon + 1)).sum())

@@ -140,10 +140,15 @@ def state_bytes(bound: Policy, window: int = 0) -> int:
     return sum(value.nbytes for field, value in entries_of(tuples_of(bound, window)) if not field.shared)
 
 
+def state_fits(bound: Policy, window: int) -> bool:
+    """Whether a thread may have the state of a policy."""
+    return state_bytes(bound, window) <= largest_state_bytes()
+
+
 def check_state(bound: Policy, window: int) -> None:
     """Refuse a policy whose state is more than a thread may have."""
-    needed, allowed = state_bytes(bound, window), largest_state_bytes()
-    if needed > allowed:
+    if not state_fits(bound, window):
+        needed, allowed = state_bytes(bound, window), largest_state_bytes()
         n_arms, n_contexts = bound._problem.available.shape
         watched = f" and a window of {window:,} rounds" if window else ""
         raise InvalidInputError(

@@ -16,7 +16,15 @@ from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning import Plan, solve_lp
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import policy as policy_by_name
-from arcbandit.simulation.device import DeviceFolder, check_state, device_name, play_on_device, to_host, use_cuda
+from arcbandit.simulation.device import (
+    DeviceFolder,
+    check_state,
+    device_name,
+    play_on_device,
+    state_fits,
+    to_host,
+    use_cuda,
+)
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World, make_meters, play_rounds
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
@@ -211,6 +219,11 @@ def simulate(
         return Trace(places, tuple(labelled), floors, records, floor_records, settings)
     folder = DeviceFolder if on_device else EpochFolder
     return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
+
+
+def fits_device(instance: Instance, policies: Policies, horizon: int) -> bool:
+    """Whether a GPU, which must be there, can play every one of the policies on the instance."""
+    return all(state_fits(policy.for_instance(instance, horizon=horizon), 0) for policy in _labelled(policies).values())
 
 
 def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:

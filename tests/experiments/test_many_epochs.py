@@ -15,7 +15,7 @@ import pytest
 from arcbandit import InvalidInputError, audit, simulate
 from arcbandit.cli.reproduce import _print_verdicts, reproduction_document
 from arcbandit.experiments import many_epochs, reproduce
-from arcbandit.experiments.experiment import Run, play
+from arcbandit.experiments.experiment import FEWEST_ON_DEVICE, Run, device_for, play
 from arcbandit.experiments.growth import late_exponents
 from arcbandit.experiments.many_epochs import EXPERIMENT, METRICS, POLICIES, exponent_of
 from arcbandit.experiments.paper_instances import paper_instance
@@ -166,8 +166,14 @@ def test_the_terminal_shows_the_table(found, many, tmp_path, capsys):
 
 def test_what_does_not_fit_the_device_is_played_on_the_cpu(monkeypatch):
     monkeypatch.setattr(device, "largest_state_bytes", lambda: 100)
-    trace = play(Run("nu", "nu", POLICIES, 10, 2), SETTINGS._replace(device="cuda"))
+    trace = play(Run("nu", "nu", POLICIES, 10, FEWEST_ON_DEVICE), SETTINGS._replace(device="cuda"))
     assert trace.settings["device"] == "cpu"
+
+
+def test_a_device_is_for_many_epochs():
+    settings = SETTINGS._replace(device="cuda")
+    assert device_for(FEWEST_ON_DEVICE, settings) == "cuda"
+    assert device_for(FEWEST_ON_DEVICE - 1, settings) == "cpu"
 
 
 def test_the_audit_takes_a_device():
@@ -180,6 +186,8 @@ def test_the_device_plays_the_experiments_and_the_many_epochs(tmp_path):
     """In a process of its own, in which Numba simulates the GPU, and in which every play is that of the CPU."""
     script = (
         "import json, sys\n"
+        "from arcbandit.experiments import experiment\n"
+        "experiment.FEWEST_ON_DEVICE = 1\n"
         "from arcbandit.experiments.reproduce import reproduce_to\n"
         "from arcbandit.cli.reproduce import reproduction_document\n"
         "found, page = reproduce_to(sys.argv[1], ['regret'], horizon=8, epochs=1, device='cuda', many=3)\n"

@@ -12,6 +12,9 @@ from arcbandit.report.paper_figures import PaperFigure, PaperTable
 from arcbandit.simulation.run import Progress, fits_device, simulate
 from arcbandit.simulation.trace import Trace
 
+# A GPU plays a few epochs no faster than a thousand, after compiling a kernel for each rule and shape.
+FEWEST_ON_DEVICE = 1000
+
 
 class Settings(NamedTuple):
     """With what an experiment is run."""
@@ -143,10 +146,16 @@ class Experiment:
         return tuple(found)
 
 
+def device_for(epochs: int, settings: Settings) -> str:
+    """The device of the settings if that many epochs are worth it, else the CPU."""
+    return settings.device if epochs >= FEWEST_ON_DEVICE else "cpu"
+
+
 def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trace:
-    """Simulate a run, on the CPU where it does not fit the device."""
+    """Simulate a run, on the CPU where it is small or does not fit the device."""
     instance = paper_instance(run.instance)
-    fits = settings.device == "cpu" or fits_device(instance, run.policies, run.horizon)
+    device = device_for(run.epochs, settings)
+    fits = device == "cpu" or fits_device(instance, run.policies, run.horizon)
     return simulate(
         instance,
         run.policies,
@@ -156,7 +165,7 @@ def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trac
         jobs=settings.jobs,
         checkpoints=run.checkpoints,
         progress=progress,
-        device=settings.device if fits else "cpu",
+        device=device if fits else "cpu",
         keep="epochs",
     )
 

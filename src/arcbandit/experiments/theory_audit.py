@@ -3,7 +3,7 @@
 import inspect
 from typing import Any
 
-from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings
+from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings, device_for
 from arcbandit.experiments.paper_instances import PAPER_INSTANCES, PaperInstance, paper_instance
 from arcbandit.oracle import Analysis, analyse
 from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
@@ -35,7 +35,7 @@ def _compute(settings: Settings, progress: Progress) -> dict[str, Any]:
             settings.seed,
             jobs=settings.jobs,
             progress=progress,
-            device=settings.device,
+            device=device_for(settings.epochs, settings),
         )
         for name in AUDITED
         for policy in POLICIES

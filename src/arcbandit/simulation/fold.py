@@ -79,27 +79,26 @@ def take_in_value(value, number, mean, squares, lowest, highest):
 
 
 @kernel
-def value_in_cell(records, floor_records, epoch, cell):
-    """An epoch's value of the metric and checkpoint, or kind, checkpoint and floor, that a cell stands for."""
-    n_checkpoints = records.shape[2]
-    n_floors = floor_records.shape[3]
+def place_of_cell(cell, n_checkpoints, n_floors):
+    """What a cell stands for: (metric, checkpoint, -1) or (kind, checkpoint, floor)."""
     if cell < N_METRICS * n_checkpoints:
-        return records[epoch, cell // n_checkpoints, cell % n_checkpoints]
+        return cell // n_checkpoints, cell % n_checkpoints, -1
     rest = cell - N_METRICS * n_checkpoints
-    return floor_records[epoch, rest // (n_checkpoints * n_floors), rest // n_floors % n_checkpoints, rest % n_floors]
+    return rest // (n_checkpoints * n_floors), rest // n_floors % n_checkpoints, rest % n_floors
 
 
 @kernel
 def take_in_cell(records, floor_records, taken, cell, moments, counts):
     """Take the epochs of the records into one cell, after `taken` earlier ones."""
-    n_epochs = records.shape[0]
+    # Worked out once: whole divisions take a GPU longer than all the rest.
+    metric, checkpoint, floor = place_of_cell(cell, records.shape[2], floor_records.shape[3])
     mean, squares = moments[MEAN, cell], moments[SQUARES, cell]
     lowest, highest = moments[LOWEST, cell], moments[HIGHEST, cell]
-    following = value_in_cell(records, floor_records, 0, cell)
-    for epoch in range(n_epochs):
-        value = following
-        # A GPU waits long for its memory; asked for now, the next value is there when this one is taken in.
-        following = value_in_cell(records, floor_records, min(epoch + 1, n_epochs - 1), cell)
+    for epoch in range(records.shape[0]):
+        if floor < 0:
+            value = records[epoch, metric, checkpoint]
+        else:
+            value = floor_records[epoch, metric, checkpoint, floor]
         mean, squares, lowest, highest = take_in_value(value, taken + epoch + 1, mean, squares, lowest, highest)
         counts[cell, bin_of(value)] += 1
     moments[MEAN, cell], moments[SQUARES, cell] = mean, squares

@@ -31,7 +31,7 @@ def bounds(decider, t):
 @pytest.mark.parametrize("name", ["olp", "oplp"])
 @pytest.mark.parametrize("place", range(len(SHAPES)))
 def test_every_plan_is_that_of_the_reference_solver(name, place):
-    """Allocations to 1e-9, 2,000 rounds each; larger shapes are solved by the reference every 4th or 40th round.
+    """Allocations to 1e-9 in each of 2,000 rounds; at 50 x 200, where the reference takes long, in every 20th.
 
     Statistics start from one quiet pull of each pair, so that every round plans with bounds.
     """
@@ -42,7 +42,7 @@ def test_every_plan_is_that_of_the_reference_solver(name, place):
     for arm in range(shape[0]):
         for context in range(shape[1]):
             decider.update(context, arm, instance.mean_rewards[arm, context] + 0.05 * random.normal())
-    every = 40 if shape[0] * shape[1] > 60 else 1 if shape == (3, 3) else 4
+    every = 20 if shape == (50, 200) else 1
     compared = 0
     for step in range(ROUNDS):
         t = decider.round_number
@@ -60,7 +60,7 @@ def test_every_plan_is_that_of_the_reference_solver(name, place):
             compared += 1
         arm = instance.arms.index(decision.arm)
         decider.update(context, arm, instance.mean_rewards[arm, context] + 0.05 * random.normal())
-    assert compared >= ROUNDS // 40
+    assert compared == ROUNDS // every
 
 
 def planned_afresh(decider, t):

@@ -2,8 +2,10 @@
 
 import hashlib
 import importlib.util
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,20 +71,30 @@ class DeviceKernel:
 def compile_for_device(name: str, source: str, names: dict[str, Any]) -> Any:
     """The kernel of that name in a text that uses `cuda` and `names`, launched as `kernel[blocks, threads](...)`."""
     cuda = import_cuda()
-    # Numba's cache wants a file, and its simulator looks for `cuda` among the globals of a kernel.
+    # Numba's simulator looks for `cuda` among the globals of a kernel, its cache for the file of the kernel.
     folder = cache_folder()
-    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    file = None if folder is None else folder / f"{name}_{digest}.py"
-    if file is not None and not file.exists():
-        file.write_text(source)
+    file = None if folder is None else _written(source, folder, name)
     scope = {"cuda": cuda} | names
     exec(compile(source, f"<kernel {name}>" if file is None else str(file), "exec"), scope)
     if config.ENABLE_CUDASIM:
         return cuda.jit(scope[name])
     dispatcher = cuda.jit(scope[name], lto=False)  # what is linked is PTX, not the code that NVVM would optimise
-    if folder is not None:
+    if folder is not None and file is not None:
         cache_on_disk(dispatcher, folder)
     return DeviceKernel(dispatcher)
+
+
+def _written(source: str, folder: Path, name: str) -> Path | None:
+    """The file that holds a kernel's text, None if it could not be written."""
+    file = folder / f"{name}_{hashlib.sha256(source.encode()).hexdigest()[:16]}.py"
+    partial = file.with_suffix(f".{os.getpid()}")
+    try:
+        if not file.exists():
+            partial.write_text(source)
+            os.replace(partial, file)
+    except OSError:
+        return None
+    return file
 
 
 def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:

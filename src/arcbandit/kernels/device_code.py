@@ -6,7 +6,6 @@ imports this module, for it needs the package numba-cuda.
 """
 
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +14,7 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import llvmlite.ir.types as ir_types  # type: ignore[import-untyped]
 from numba.core import types
 from numba.cuda import codegen
+from numba.cuda.core.compiler_lock import global_compiler_lock
 from numba.cuda.cudadrv import nvvm
 from numba.cuda.extending import intrinsic
 from numba.cuda.np import arrayobj
@@ -27,8 +27,6 @@ LAUNCHED = re.compile(r'@"?([\w.$]+)"?, !"kernel"')  # how a module names a kern
 DEFINITION = re.compile(r"^define ")
 LABEL = re.compile(r'^"?([\w.$]+)"?:')
 JUMP = re.compile(r'^\s+br label %"?([\w.$]+)"?(?:, *!dbg !\d+)?\s*$')
-
-_patching = threading.RLock()
 
 
 class DeviceLibrary(codegen.CUDACodeLibrary):
@@ -50,8 +48,8 @@ class DeviceLibrary(codegen.CUDACodeLibrary):
 
 @contextmanager
 def device_code() -> Iterator[None]:
-    """While it lasts, numba-cuda compiles as this module says."""
-    with _patching:
+    """While it lasts, numba-cuda compiles as this module says, and nobody else compiles."""
+    with global_compiler_lock:
         library, fix_index = codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index
         codegen.JITCUDACodegen._library_class = DeviceLibrary
         arrayobj.fix_integer_index = index_as_given

@@ -12,6 +12,7 @@ from arcbandit.kernels.program import (
     KEYS_KEPT,
     PRICE,
     RAY,
+    RESUMED,
     ROW_SCALE,
     SHORTFALL,
     SHORTFALL_OPEN,
@@ -23,6 +24,10 @@ from arcbandit.kernels.program import (
 from arcbandit.kernels.simplex import simplex
 
 ATTEMPTS = 6
+# Plans between two measurements of the scales, by which tolerances are meant, where nothing else asks for one; rarely
+# enough to cost a plan no more than this many pairs.
+MEASURE_EVERY = 64
+PAIRS_A_PLAN = 16
 MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
 
 
@@ -206,11 +211,14 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
     """
     resume = owner != 0 and workspace.counts[BOUNDS_OF] == owner
     warm = resume
+    workspace.counts[RESUMED] += 1
     if not resume:
         workspace.counts[BOUNDS_OF] = 0
-        measure_scales(program, workspace)
         warm = is_usable(program, basis)
         open_rows(workspace, 0)
+    if not resume or workspace.counts[RESUMED] > MEASURE_EVERY + program.available.size // PAIRS_A_PLAN:
+        workspace.counts[RESUMED] = 0
+        measure_scales(program, workspace)
     stage = MEET_FLOORS
     proven = False
     failures = 0

@@ -48,9 +48,10 @@ PIVOT_ENTRY = 10  # where an eliminated column's pivot stands among the entries
 # Rows of Workspace.entry_index.
 ENTRY_ROW, ENTRY_COLUMN = range(2)
 # Places of Workspace.counts.
-BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT, ORDER_KEPT = range(7)
+BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT, ORDER_KEPT, RESUMED = range(8)
 # BOUNDS_OF: 0 if the bounds are void, else who may resume with them. KEYS_KEPT and ORDER_KEPT: 0 if
 # what is kept of the keys, and the order of elimination, are void.
+# RESUMED: plans since the scales were measured.
 SOMEBODY = 1
 # Places of Workspace.scalars: the leans at which the bounds were set, the largest root, the largest |reward|.
 OBJECTIVE_LEAN_AT_BOUND, REVENUE_LEAN_AT_BOUND, LARGEST_ROOT, REWARD_SCALE = range(4)
@@ -102,7 +103,7 @@ class Workspace(NamedTuple):
     entry_index: np.ndarray  # int32, shape (2, E), the working matrix by columns and by rows
     entry_value: np.ndarray  # float64, shape (E,), by columns
     nucleus: np.ndarray  # float64, shape (M, M), dense LU of what no singleton resolves
-    counts: np.ndarray  # int64, shape (7,)
+    counts: np.ndarray  # int64, shape (8,)
     scalars: np.ndarray  # float64, shape (4,)
 
 
@@ -127,6 +128,6 @@ def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int 
         entry_index=np.zeros((2, entries), dtype=np.int32),
         entry_value=np.zeros(entries),
         nucleus=np.zeros((n_rows, n_rows)),
-        counts=np.zeros(7, dtype=np.int64),
+        counts=np.zeros(8, dtype=np.int64),
         scalars=np.zeros(4),
     )

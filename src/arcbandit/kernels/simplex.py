@@ -8,7 +8,15 @@ import numpy as np
 
 from arcbandit.kernels.compile import kernel, rare_kernel
 from arcbandit.kernels.factors import objective_of, revenue_of, solve_columns, solve_rows
-from arcbandit.kernels.pricing import best_pair, evaluate, first_improving, price_rows, spread_over_arms
+from arcbandit.kernels.pricing import (
+    FEW_PAIRS,
+    best_pair,
+    evaluate,
+    first_improving,
+    measure_scales,
+    price_rows,
+    spread_over_arms,
+)
 from arcbandit.kernels.program import (
     ARM_DUAL_ROW,
     ARM_PRICE,
@@ -298,6 +306,8 @@ def simplex(program, basis, allowed, weight, shortfall_price, kept, workspace, a
     n_contexts = basis.key.shape[0]
     stalled = 0
     dual_steps = 0
+    # Small problems keep their scales for long. Pivots are chosen with new ones, or they would depend on what was kept.
+    measured = not kept or program.available.size > FEW_PAIRS
     if not kept:
         workspace.counts[ORDER_KEPT] = 0
     for _ in range(1000 + 50 * (n_rows + n_contexts)):
@@ -305,6 +315,10 @@ def simplex(program, basis, allowed, weight, shortfall_price, kept, workspace, a
             return PlanStatus.PIVOT_LIMIT
         leaving = most_negative(basis, workspace)
         if leaving >= 0:
+            if not measured:
+                measure_scales(program, workspace)
+                measured = True
+                continue
             # Dual steps shift costs and so have no measure of progress; those that go on for too long are given up
             # for a start from which primal steps lead on.
             dual_steps += 1
@@ -321,6 +335,10 @@ def simplex(program, basis, allowed, weight, shortfall_price, kept, workspace, a
             excess, arm, context = improving_column(program, basis, allowed, weight, shortfall_price, bland, workspace)
             if not excess > 0.0:
                 return PlanStatus.OPTIMAL
+            if not measured:
+                measure_scales(program, workspace)
+                measured = True
+                continue
             move_along(program, basis, arm, context, workspace)
             step, leaving = blocking_column(program, basis, context, bland, workspace)
             if leaving < 0:

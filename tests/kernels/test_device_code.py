@@ -15,7 +15,7 @@ from tests.kernels.modes import COMPILED
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "darwin", reason="numba-cuda is not made for macOS"),
-    pytest.mark.skipif(not COMPILED, reason="without a compiler there is no code"),
+    pytest.mark.skipif(not COMPILED, reason="without a compiler there is no code: `make test` runs this compiled"),
 ]
 
 

@@ -9,7 +9,9 @@ from arcbandit.simulation import run
 from arcbandit.simulation.loop import make_meters
 from tests.kernels.modes import COMPILED
 
-pytestmark = pytest.mark.skipif(COMPILED, reason="compiled code does not ask the array")
+pytestmark = pytest.mark.skipif(
+    COMPILED, reason="compiled code does not ask the array: `make test` runs this uncompiled"
+)
 
 NU = paper_instance("nu")
 GROUPS = Instance(

@@ -21,7 +21,8 @@ from numba.cuda.np import arrayobj
 
 TRIPLE = "nvptx64-nvidia-cuda"
 OPTIMISATION = 3
-# What is not rare is copied into its callers by its own mark; the rest is left to the optimiser.
+# Kernels are marked to be copied into their callers, rare ones too: a call would hide local arrays from the optimiser.
+# This is high enough that the helpers of Numba and of the toolkit are copied as well.
 INLINING_THRESHOLD = 100_000
 LAUNCHED = re.compile(r'@"?([\w.$]+)"?, !"kernel"')  # how a module names a kernel that the host launches
 DEFINITION = re.compile(r"^define ")
@@ -90,8 +91,7 @@ def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:
 
         return array(array), lower
 
-    known: Any = view
-    sized: Callable[[Any], Any] = known
+    sized: Any = view
     return sized
 
 

@@ -268,12 +268,36 @@ def raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace):
     workspace.by_arm[PRICE_AT_BOUND, arm] = price
 
 
+@kernel
+def worth(program, weight, price, objective, revenue, root):
+    """What a pair with these coefficients is worth at its arm's price, per unit of the context's probability."""
+    return weight * objective + price * revenue + (weight * program.lean[0] + price * program.lean[1]) * root
+
+
+@kernel
+def value_of(program, weight, arm, context, workspace):
+    """`worth` of a pair."""
+    price = workspace.by_arm[ARM_PRICE, arm]
+    objective, revenue = program.objective[arm, context], program.revenue[arm, context]
+    return worth(program, weight, price, objective, revenue, program.root[arm, context])
+
+
+@kernel
+def value_of_key(program, basis, weight, context, workspace):
+    """`value_of` for a context's key, from what is kept of it where there are many."""
+    key = basis.key[context]
+    if basis.key.shape[0] <= FEW_CONTEXTS:
+        return value_of(program, weight, key, context, workspace)
+    kept = workspace.by_context
+    objective, revenue = kept[KEY_OBJECTIVE, context], kept[KEY_REVENUE, context]
+    return worth(program, weight, workspace.by_arm[ARM_PRICE, key], objective, revenue, kept[KEY_ROOT, context])
+
+
 @rare_kernel
 def set_bound_of_context(program, basis, allowed, weight, context, workspace):
     """Set a context's bound to its best nonbasic value; return (excess, arm), excess 0 if none is worth entering."""
     best = -np.inf
     chosen = -1
-    arm_price = workspace.by_arm[ARM_PRICE]
     changed = program.changed[context]
     for arm in range(allowed.shape[0]):
         if changed:
@@ -282,11 +306,7 @@ def set_bound_of_context(program, basis, allowed, weight, context, workspace):
                 abs(program.revenue[arm, context] + program.lean[1] * program.root[arm, context]),
             )
         if allowed[arm, context] and basis.key[context] != arm:
-            value = (
-                weight * program.objective[arm, context]
-                + arm_price[arm] * program.revenue[arm, context]
-                + (weight * program.lean[0] + arm_price[arm] * program.lean[1]) * program.root[arm, context]
-            )
+            value = value_of(program, weight, arm, context, workspace)
             if value > best:
                 basic = False
                 for slot in range(basis.slot_arm.shape[0]):
@@ -335,30 +355,6 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
         if moved * workspace.by_arm[REVENUE_SCALE, arm] > 0.5 * off:
             raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace)
     return 2.0 * off
-
-
-@kernel
-def value_of(program, weight, arm, context, workspace):
-    """What a pair is worth at the prices, per unit of the context's probability."""
-    price = workspace.by_arm[ARM_PRICE, arm]
-    return (
-        weight * program.objective[arm, context]
-        + price * program.revenue[arm, context]
-        + (weight * program.lean[0] + price * program.lean[1]) * program.root[arm, context]
-    )
-
-
-@kernel
-def value_of_key(program, basis, weight, context, workspace):
-    """`value_of` for a context's key, from what is kept of it where there are many."""
-    if basis.key.shape[0] <= FEW_CONTEXTS:
-        return value_of(program, weight, basis.key[context], context, workspace)
-    price = workspace.by_arm[ARM_PRICE, basis.key[context]]
-    return (
-        weight * workspace.by_context[KEY_OBJECTIVE, context]
-        + price * workspace.by_context[KEY_REVENUE, context]
-        + (weight * program.lean[0] + price * program.lean[1]) * workspace.by_context[KEY_ROOT, context]
-    )
 
 
 @kernel

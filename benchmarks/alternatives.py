@@ -15,26 +15,11 @@ import numpy as np
 
 from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning import solve_program
-from arcbandit.policies.olp import OLP
-from benchmarks.compiled import seen_before, steady_instance
-from benchmarks.learning import STEADY_PULLS
+from benchmarks.learning import Decide, Update, online_rounds, steady_policy
 from benchmarks.measure import Outcome, Workload, seconds, take_turns
-from benchmarks.planning import COLD_PROBLEMS, FLOOR_FACTOR, cold_problem, linear_program, relative_error
-
-# Decides in a context, and learns from (context, arm, reward).
-Decide = Callable[[int], int]
-Update = Callable[[int, int, float], None]
+from benchmarks.planning import COLD_PROBLEMS, cold_problem, linear_program, relative_error
 
 EPSILON = 0.05
-
-
-def ours(n_arms: int, n_contexts: int) -> tuple[Decide, Update]:
-    """OLP with floors, after STEADY_PULLS pulls of each pair."""
-    instance = steady_instance(n_arms, n_contexts)
-    learner: Any = OLP(instance.revenue_floors, instance.context_probabilities, noise_scale=1.0)
-    learner._statistics.by_pair[...] = seen_before(instance, STEADY_PULLS).by_pair
-    learner._decisions = learner._rewards = STEADY_PULLS * instance.n_pairs
-    return lambda context: learner.decide(context).arm, learner.update
 
 
 def river(n_arms: int, n_contexts: int) -> tuple[Decide, Update]:
@@ -83,29 +68,16 @@ def online(
     make: Callable[[int, int], tuple[Decide, Update]], name: str, n_arms: int, n_contexts: int, rounds: int, turns: int
 ) -> Outcome:
     """decide and update from Python by both, on the same contexts and noise."""
-    means = steady_instance(n_arms, n_contexts).mean_rewards.tolist()
-    rng = np.random.default_rng([n_arms, n_contexts, 1])
-    contexts = rng.integers(n_contexts, size=rounds).tolist()
-    noise = rng.standard_normal(rounds).tolist()
-
-    def contender(decide: Decide, update: Update) -> Callable[[int], float]:
-        def loop() -> None:
-            for context, shock in zip(contexts, noise, strict=True):
-                arm = decide(context)
-                update(context, arm, means[arm][context] + shock)
-
-        return lambda turn: seconds(loop) / rounds
-
-    own, other = take_turns([contender(*ours(n_arms, n_contexts)), contender(*make(n_arms, n_contexts))], turns)
+    makers = (steady_policy, make)
+    contenders = [online_rounds(*maker(n_arms, n_contexts), n_arms, n_contexts, rounds) for maker in makers]
+    own, other = take_turns(contenders, turns)
     return Outcome(own, other, name, details={"pairs": n_arms * n_contexts})
 
 
 def cold_quantecon(n_arms: int, n_contexts: int, turns: int) -> Outcome:
     """One cold plan a turn from Python, and the same problem by QuantEcon's compiled simplex."""
     linprog_simplex = import_module("quantecon.optimize").linprog_simplex
-    # Three arms seldom leave room for floors above what uniform play earns; those it earns are always met.
-    factor = FLOOR_FACTOR if n_arms > 3 else 1.0
-    programs = [cold_problem(n_arms, n_contexts, seed, factor).program for seed in range(COLD_PROBLEMS)]
+    programs = [cold_problem(n_arms, n_contexts, seed).program for seed in range(COLD_PROBLEMS)]
     tableaus = [linear_program(program.objective, program.floors) for program in programs]
     values = np.zeros(COLD_PROBLEMS)
     references = np.zeros(COLD_PROBLEMS)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ from benchmarks.measure import Outcome, Requirement, Spread, Workload, seconds, 
 from benchmarks.twins import Linprog, Twin, WarmHighs
 
 Floats = NDArray[np.float64]
+# Decides in a context, and learns from (context, arm, reward).
+Decide = Callable[[int], int]
+Update = Callable[[int, int, float], None]
 
 ROUNDS = 100_000  # of a run of the simulator on nu
 ROUNDS_BEFORE = 20_000  # after which the twin takes over: nothing is left to explore, and OPLP rarely falls back
@@ -262,6 +266,37 @@ def online(turns: int) -> Outcome:
     return Outcome(own, details={"pairs": instance.n_pairs, "per_second": 1.0 / Spread.of(own).median})
 
 
+def steady_policy(n_arms: int, n_contexts: int) -> tuple[Decide, Update]:
+    """OLP with floors, after STEADY_PULLS pulls of each pair."""
+    instance = steady_instance(n_arms, n_contexts)
+    learner: Any = OLP(instance.revenue_floors, instance.context_probabilities, noise_scale=1.0)
+    learner._statistics.by_pair[...] = seen_before(instance, STEADY_PULLS).by_pair
+    learner._decisions = learner._rewards = STEADY_PULLS * instance.n_pairs
+    return lambda context: learner.decide(context).arm, learner.update
+
+
+def online_rounds(decide: Decide, update: Update, n_arms: int, n_contexts: int, rounds: int) -> Callable[[int], float]:
+    """decide and update from Python, on contexts and noise drawn beforehand, the same for all."""
+    means = steady_instance(n_arms, n_contexts).mean_rewards.tolist()
+    rng = np.random.default_rng([n_arms, n_contexts, 1])
+    contexts = rng.integers(n_contexts, size=rounds).tolist()
+    noise = rng.standard_normal(rounds).tolist()
+
+    def loop() -> None:
+        for context, shock in zip(contexts, noise, strict=True):
+            arm = decide(context)
+            update(context, arm, means[arm][context] + shock)
+
+    return lambda turn: seconds(loop) / rounds
+
+
+def online_steady(n_arms: int, n_contexts: int, turns: int) -> Outcome:
+    """decide and update of OLP from Python in steady state."""
+    played = online_rounds(*steady_policy(n_arms, n_contexts), n_arms, n_contexts, rounds=1000)
+    (own,) = take_turns([played], turns)
+    return Outcome(own, details={"pairs": n_arms * n_contexts, "per_second": 1.0 / Spread.of(own).median})
+
+
 def two_threads(turns: int) -> Outcome:
     """Eight epochs on nu by two threads, and the same by one."""
     instance = nu()
@@ -423,6 +458,16 @@ WORKLOADS = (
         turns=9,
         quick_turns=3,
         requirement=Requirement(rate=50_000),
+    ),
+    *(
+        Workload(
+            name=f"online-{n_arms}x{n_contexts}",
+            summary=f"decide and update of OLP from Python, {n_arms} arms x {n_contexts} contexts, in steady state",
+            run=partial(online_steady, n_arms, n_contexts),
+            turns=7,
+            quick_turns=3,
+        )
+        for n_arms, n_contexts in SHAPES[1:]
     ),
     Workload(
         name="two-threads",

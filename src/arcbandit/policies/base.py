@@ -65,7 +65,8 @@ class Policy:
     Arms and contexts go by name if `arms` or `contexts` name them, and by index from 0 always. `context_probabilities`
     None means that they are estimated along the way; then `contexts` says which there are (names, or how many).
     `replan` says when a rule that plans works out a new allocation: "always", before each decision, as the paper's
-    guarantees ask; "doubling", at rounds 1, 2, 4, 8 ...; or a number n, every n rounds. In between the last one stays.
+    guarantees ask; "doubling", at rounds 1, 2, 4, 8 ...; or a number n, every n rounds. In between the last one stays,
+    planned with bounds of then: the paper proves nothing about regret or violation of these two.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2.
     """
 

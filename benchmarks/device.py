@@ -9,9 +9,9 @@ from benchmarks.learning import task
 from benchmarks.measure import Outcome, Requirement, Spread, Workload, seconds, take_turns
 
 HORIZON = 50_000
-# Four times as many as an H200 has room for at once.
-EPOCHS = 135_168
-CPU_ROUNDS = 500_000
+# Eight times as many as an H200 has room for at once.
+EPOCHS = 270_336
+CPU_EPOCHS = 20
 
 
 def play_alone(name: str) -> None:
@@ -38,9 +38,9 @@ def rounds_of(policy: str) -> Callable[[int], Outcome]:
 
         def core_round(turn: int) -> float:
             def play() -> None:
-                simulate(nu, [policy], CPU_ROUNDS, 1, seed=turn, jobs=1, checkpoints=1)
+                simulate(nu, [policy], HORIZON, CPU_EPOCHS, seed=turn, jobs=1, checkpoints=1)
 
-            return seconds(play) / CPU_ROUNDS
+            return seconds(play) / (HORIZON * CPU_EPOCHS)
 
         ours, alternative = take_turns([device_round, core_round], turns)
         playing = seconds(lambda: play_alone(policy)) / (HORIZON * EPOCHS)

@@ -42,7 +42,8 @@ def entries(window=0):
     from arcbandit.simulation.loop import World
 
     bound = policy("olp", [0.1, 0.2], [0.5, 0.5])
-    arrays = {"mean_rewards": np.ones((2, 2)), "probabilities": np.ones(2), "used_pairs": np.ones((2, 2), dtype=bool)}
+    arrays = {"mean_rewards": np.ones((2, 2)), "revenues": np.ones((2, 2)), "probabilities": np.ones(2)}
+    arrays |= {"used_pairs": np.ones((2, 2), dtype=bool)}
     arrays |= {"slack_floors": np.ones(2, dtype=bool), "samples": np.ones(1), "sample_start": np.zeros(5, np.int64)}
     whole = {"optimal_columns": 4, "model": 0}
     world = World(**{name: arrays.get(name, whole.get(name, 1.0)) for name in World._fields})
@@ -80,6 +81,15 @@ class TestPtx:
         assert called, "logarithm, cosine and square root come from the toolkit"
         assert all(name.startswith("__nv_") for name in called)
 
+    def test_the_driver_is_given_ptx_and_not_what_a_linker_makes_of_it(self):
+        from arcbandit.kernels.device_code import DeviceLibrary
+
+        library = DeviceLibrary(None, "round")
+        library._ptx_cache[9, 0] = ["the PTX"]
+        image = library.get_cubin(cc=(9, 0))
+        assert (image.code_type, image.code) == ("ptx", b"the PTX")
+        assert library.get_cubin(cc=(9, 0)) is image
+
     def test_numba_cuda_is_left_as_it_was(self, no_gpu):
         from numba.cuda import codegen
         from numba.cuda.np import arrayobj
@@ -98,9 +108,9 @@ class TestPtx:
         assert (codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index) == before
 
 
-class TestLoops:
+class TestHints:
     TEXT = """
-define void @one(i64 %n) {
+define void @one(i64 %n, double %x) {
 entry:
   br label %head
 head:
@@ -109,6 +119,8 @@ head:
   br i1 %more, label %body, label %tail
 body:
   %next = add i64 %i, 1
+  %product = fmul double 2.0, %x
+  %sum = fadd double %product, %x
   br label %head
 tail:
   br label %"end"
@@ -125,14 +137,27 @@ head:
 """
 
     def test_only_jumps_back_are_marked(self):
-        from arcbandit.kernels.device_code import keep_loops_rolled
+        from arcbandit.kernels.device_code import with_hints
 
-        marked = keep_loops_rolled(self.TEXT)
+        marked = with_hints(self.TEXT)
         assert [line for line in marked.splitlines() if "!llvm.loop" in line] == ["  br label %head, !llvm.loop !1"]
         llvm.parse_assembly(marked).verify()
 
+    def test_sums_and_products_may_be_fused(self):
+        from arcbandit.kernels.device_code import with_hints
+
+        marked = with_hints(self.TEXT)
+        assert "fmul contract double 2.0" in marked
+        assert "fadd contract double %product" in marked
+
 
 class TestSource:
+    @pytest.mark.parametrize(("window", "kept_as"), [(0, "int8"), (127, "int8"), (128, "int32")])
+    def test_places_are_kept_in_a_byte_where_they_fit(self, window, kept_as):
+        """Which a window of many rounds rules out as well, for simplicity."""
+        text = play_source(0, tuple(field for field, _ in entries(window)))
+        assert f"memory_key = cuda.local.array((2, 2), {kept_as})" in text
+
     def test_a_kernel_of_another_shape_is_another_text(self):
         """Numba's cache on disk tells kernels apart by their file."""
         texts = {play_source(0, tuple(field for field, _ in entries(window))) for window in (0, 3, 4)}

@@ -6,14 +6,18 @@ import pytest
 from arcbandit import Summary, Trace, paper_instance, simulate
 from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.simulation.fold import (
+    HIGHEST,
     LARGEST,
+    LOWEST,
     QUANTILE_ERROR,
     SMALLEST,
+    SQUARES,
     EpochFolder,
     FoldedEpochs,
     bin_edges,
     bin_values,
     cells_of,
+    lanes_of,
 )
 from arcbandit.simulation.loop import N_KINDS, N_METRICS, N_TOTALS
 from arcbandit.simulation.results import BY_FLOOR, SHARES, SUMS, metric_names
@@ -85,6 +89,20 @@ class TestTheFold:
         for chunk in (1, 7, 99):
             parts = fold(values, chunk).folded["p"]
             assert all(np.array_equal(left, right) for left, right in zip(whole, parts, strict=True))
+
+    @pytest.mark.parametrize("epochs", [1, 2, 3, 255, 256, 257, 511, 513])
+    def test_lanes_are_merged_however_many_have_an_epoch(self, epochs):
+        values = draws(epochs)[:, 1:3]
+        folded = fold(values, 100)
+        assert lanes_of(N_METRICS * 2 + N_KINDS * 2) == 256
+        assert folded.mean("regret", "p") == pytest.approx(values.mean(axis=0), rel=1e-12)
+        squares = ((values - values.mean(axis=0)) ** 2).sum(axis=0)
+        assert folded.folded["p"].moments[SQUARES, :2] == pytest.approx(squares, rel=1e-12, abs=1e-300)
+        assert folded.folded["p"].moments[LOWEST, :2].tolist() == values.min(axis=0).tolist()
+        assert folded.folded["p"].moments[HIGHEST, :2].tolist() == values.max(axis=0).tolist()
+
+    def test_many_cells_have_a_lane_each(self):
+        assert lanes_of(10**5) == 1
 
     def test_values_beyond_the_bins_count_as_the_last_of_them(self):
         values = np.array([[1e-15, -1e20], [2e-15, 5e20]])

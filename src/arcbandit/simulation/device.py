@@ -14,14 +14,16 @@ from arcbandit.kernels.cuda import device_available, import_cuda
 from arcbandit.policies.base import Policy
 from arcbandit.policies.olp import OLP
 from arcbandit.simulation.device_kernels import (
+    clear_kernel,
     entries_of,
     fold_kernel,
+    merge_kernel,
     pack_kernel,
     play_kernel,
     start_values,
     tuples_of,
 )
-from arcbandit.simulation.fold import N_BINS, N_MOMENTS, FoldedEpochs, bins_in_use, cells_of
+from arcbandit.simulation.fold import N_BINS, FoldedEpochs, bins_in_use, cells_of, make_moments
 from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World
 
 Floats = NDArray[np.float64]
@@ -29,8 +31,8 @@ Floats = NDArray[np.float64]
 DEVICES = ("cpu", "cuda", "auto")
 # CUDA gives a thread 512 KiB of local memory; half of it is left for what the compiler keeps there.
 LARGEST_STATE = 256 * 1024
-# A launch of more epochs keeps no more of a GPU busy.
-LARGEST_CHUNK = 2**18
+# Eight times as many as an H200 has room for at once: a launch of more keeps hardly more of a GPU busy.
+LARGEST_CHUNK = 8 * 33_792
 THREADS_OF_A_BLOCK = 64
 # Of the device's memory: of what is free for the records of a chunk, of all for the local arrays of its threads.
 SHARE_FOR_RECORDS = 0.25
@@ -100,19 +102,22 @@ class DeviceFolder:
     def __init__(self, n_checkpoints: int, n_floors: int) -> None:
         cuda = import_cuda()
         self._n_cells = cells_of(n_checkpoints, n_floors)
-        self._moments = cuda.device_array((N_MOMENTS, self._n_cells))
+        self._moments = cuda.to_device(make_moments(self._n_cells))
         self._counts = cuda.device_array((self._n_cells, N_BINS), dtype=np.uint32)
+        launch(clear_kernel(), self._n_cells, self._counts)
         self._taken = 0
 
     def take_in(self, records: Any, floor_records: Any) -> None:
         """Take in epochs that follow those so far."""
-        launch(fold_kernel(), self._n_cells, records, floor_records, self._taken, self._moments, self._counts)
+        threads = self._moments.shape[0] * self._n_cells
+        launch(fold_kernel(), threads, records, floor_records, self._taken, self._moments, self._counts)
         self._taken += records.shape[0]
 
     def finish(self) -> FoldedEpochs:
-        """What they come to."""
+        """What they come to; no more can be taken in."""
         cuda = import_cuda()
-        moments = to_host(self._moments)
+        launch(merge_kernel(), self._n_cells, self._taken, self._moments)
+        moments = to_host(self._moments[0])
         first_bin, start = bins_in_use(moments)
         packed = cuda.device_array(int(start[-1]), dtype=np.uint32)
         places = (cuda.to_device(first_bin), cuda.to_device(start))

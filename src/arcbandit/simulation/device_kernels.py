@@ -19,7 +19,7 @@ from arcbandit.kernels.cuda import compile_for_device, with_shape
 from arcbandit.kernels.program import Workspace
 from arcbandit.policies.base import Policy
 from arcbandit.policies.state import KnownProblem, Memory
-from arcbandit.simulation.fold import pack_cell, take_in_cell
+from arcbandit.simulation.fold import bin_of, merge_lanes, pack_cell, place_of_cell, take_in_lane, value_at
 from arcbandit.simulation.loop import Meters, World, make_meters, play_rounds
 
 Floats = NDArray[np.float64]
@@ -128,7 +128,9 @@ def play_kernel(rule: int, fields: tuple[Field, ...]) -> Any:
 
     The rule is a constant of it, so that the compiler drops the code of all others.
     """
-    types_by_name = {name: getattr(types, name) for name in ("float64", "int64", "int32")} | {"bool": types.boolean}
+    types_by_name = {name: getattr(types, name) for name in ("float64", "int64", "int32", "int8")} | {
+        "bool": types.boolean
+    }
     tuples = {kind.__name__: kind for kind in TUPLES.values()}
     copies = {"copy_1": copy_1, "copy_2": copy_2, "copy_3": copy_3}
     views = {field.view: with_shape(field.shape) for field in fields if field.shared and field.shape}
@@ -140,6 +142,9 @@ def play_source(rule: int, fields: tuple[Field, ...]) -> str:
     """The kernel as text."""
     local = []
     offset = 0
+    # Whole numbers of 32 bits are arms, contexts, rows or places of an array. What a thread keeps in memory should be
+    # little, as all threads of a multiprocessor share a cache.
+    small = max(length for field in fields for length in field.shape) < 2**7
     for field in fields:
         if field.shared:
             if field.shape:
@@ -148,7 +153,8 @@ def play_source(rule: int, fields: tuple[Field, ...]) -> str:
         # A local array has at least one element; an empty one is a slice of it.
         shape = tuple(max(1, length) for length in field.shape)
         part = "" if shape == field.shape else f"[{', '.join(f':{length}' for length in field.shape)}]"
-        local.append(f"{field.variable} = cuda.local.array({shape}, {field.dtype}){part}")
+        dtype = "int8" if small and field.dtype == "int32" else field.dtype
+        local.append(f"{field.variable} = cuda.local.array({shape}, {dtype}){part}")
         local.append(f"copy_{len(shape)}(start, {offset}, {field.variable})")
         offset += math.prod(field.shape)
     tuples = [
@@ -169,14 +175,32 @@ def play_source(rule: int, fields: tuple[Field, ...]) -> str:
     return "\n    ".join([head, *lines]) + "\n"
 
 
+CLEAR_SOURCE = """
+def clear_counts(counts):
+    cell = cuda.grid(1)
+    if cell < counts.shape[0]:
+        for place in range(counts.shape[1]):
+            counts[cell, place] = 0
+"""
+
 FOLD_SOURCE = """
 def fold_epochs(records, floor_records, taken, moments, counts):
-    cell = cuda.grid(1)
-    if cell >= counts.shape[0]:
+    place = cuda.grid(1)
+    if place >= moments.shape[0] * moments.shape[2]:
         return
-    if taken == 0:
-        counts[cell] = 0
-    take_in_cell(records, floor_records, taken, cell, moments, counts)
+    lane, cell = place // moments.shape[2], place % moments.shape[2]
+    take_in_lane(records, floor_records, taken, cell, lane, moments)
+    metric, checkpoint, floor = place_of_cell(cell, records.shape[2], floor_records.shape[3])
+    for epoch in range(lane, records.shape[0], moments.shape[0]):
+        value = value_at(records, floor_records, epoch, metric, checkpoint, floor)
+        cuda.atomic.add(counts, (cell, bin_of(value)), 1)
+"""
+
+MERGE_SOURCE = """
+def merge_cells(taken, moments):
+    cell = cuda.grid(1)
+    if cell < moments.shape[2]:
+        merge_lanes(taken, cell, moments)
 """
 
 PACK_SOURCE = """
@@ -188,9 +212,22 @@ def pack_counts(counts, first_bin, start, packed):
 
 
 @cache
+def clear_kernel() -> Any:
+    """The kernel in which each thread sets the counts of one cell to 0."""
+    return compile_for_device("clear_counts", CLEAR_SOURCE, {})
+
+
+@cache
 def fold_kernel() -> Any:
-    """The kernel in which each thread takes the epochs of a chunk into one cell, in their order."""
-    return compile_for_device("fold_epochs", FOLD_SOURCE, {"take_in_cell": take_in_cell})
+    """The kernel in which each thread takes the epochs that one lane is dealt of a chunk into one cell."""
+    names = {kernel.__name__: kernel for kernel in (take_in_lane, place_of_cell, value_at, bin_of)}
+    return compile_for_device("fold_epochs", FOLD_SOURCE, names)
+
+
+@cache
+def merge_kernel() -> Any:
+    """The kernel in which each thread merges the lanes of one cell."""
+    return compile_for_device("merge_cells", MERGE_SOURCE, {"merge_lanes": merge_lanes})
 
 
 @cache

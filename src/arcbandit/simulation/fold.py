@@ -3,8 +3,11 @@
 Each cell, a metric at a checkpoint (of a floor, where it has one), has a mean with the squares about it (Welford, "Note
 on a method for calculating corrected sums of squares and products", Technometrics 1962) and counts of values in bins of
 constant relative width, from which any quantile follows to within QUANTILE_ERROR of itself (Masson, Rim, Lee,
-"DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019). A cell takes in its
-epochs in their order, whoever plays them and however many come at once, so that the result does not depend on it.
+"DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019).
+
+The epochs of a cell are dealt out to lanes in turn, which a GPU takes in side by side and which are merged at the end
+(Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979). A lane takes
+in its epochs in their order, whoever plays them and however many come at once, so that these do not matter.
 """
 
 import math
@@ -26,20 +29,15 @@ LOG_RATIO = math.log(BIN_RATIO)
 BINS_OF_A_SIGN = math.ceil(math.log(LARGEST / SMALLEST) / LOG_RATIO)
 N_BINS = 2 * BINS_OF_A_SIGN + 1  # from the most negative to the most positive, 0 in the middle
 
-# Rows of Fold.moments; SQUARES are the squared distances from the mean, summed.
+# Rows of the moments; SQUARES are the squared distances from the mean, summed.
 MEAN, SQUARES, LOWEST, HIGHEST = range(4)
 N_MOMENTS = 4
-
-
-class Fold(NamedTuple):
-    """What is known of the epochs so far."""
-
-    moments: np.ndarray  # float64, shape (N_MOMENTS, cells)
-    counts: np.ndarray  # uint32, shape (cells, N_BINS)
+MOST_LANES = 256
+WORTHWHILE_THREADS = 2**15
 
 
 class FoldedEpochs(NamedTuple):
-    """The same, of the bins only those between the lowest and the highest value of a cell."""
+    """What is known of the epochs, of the bins only those between the lowest and the highest value of a cell."""
 
     moments: np.ndarray  # float64, shape (N_MOMENTS, cells)
     first_bin: np.ndarray  # int64, shape (cells,)
@@ -52,9 +50,14 @@ def cells_of(n_checkpoints: int, n_floors: int) -> int:
     return N_METRICS * n_checkpoints + N_KINDS * n_checkpoints * n_floors
 
 
-def make_fold(n_cells: int) -> Fold:
-    """No epoch taken in yet."""
-    return Fold(np.zeros((N_MOMENTS, n_cells)), np.zeros((n_cells, N_BINS), dtype=np.uint32))
+def lanes_of(n_cells: int) -> int:
+    """How many lanes the epochs are dealt out to: enough threads for a GPU, where the cells alone are few."""
+    return max(1, min(MOST_LANES, WORTHWHILE_THREADS // n_cells))
+
+
+def make_moments(n_cells: int) -> Floats:
+    """No epoch taken in yet, shape (lanes, N_MOMENTS, cells)."""
+    return np.zeros((lanes_of(n_cells), N_MOMENTS, n_cells))
 
 
 @kernel
@@ -88,21 +91,47 @@ def place_of_cell(cell, n_checkpoints, n_floors):
 
 
 @kernel
-def take_in_cell(records, floor_records, taken, cell, moments, counts):
-    """Take the epochs of the records into one cell, after `taken` earlier ones."""
+def value_at(records, floor_records, epoch, metric, checkpoint, floor):
+    """What an epoch's records hold at the place of a cell."""
+    if floor < 0:
+        return records[epoch, metric, checkpoint]
+    return floor_records[epoch, metric, checkpoint, floor]
+
+
+@kernel
+def take_in_lane(records, floor_records, taken, cell, lane, moments):
+    """Take the epochs of the records that a lane is dealt into one cell, after `taken` epochs before."""
     # Worked out once: whole divisions take a GPU longer than all the rest.
     metric, checkpoint, floor = place_of_cell(cell, records.shape[2], floor_records.shape[3])
-    mean, squares = moments[MEAN, cell], moments[SQUARES, cell]
-    lowest, highest = moments[LOWEST, cell], moments[HIGHEST, cell]
-    for epoch in range(records.shape[0]):
-        if floor < 0:
-            value = records[epoch, metric, checkpoint]
-        else:
-            value = floor_records[epoch, metric, checkpoint, floor]
-        mean, squares, lowest, highest = take_in_value(value, taken + epoch + 1, mean, squares, lowest, highest)
-        counts[cell, bin_of(value)] += 1
-    moments[MEAN, cell], moments[SQUARES, cell] = mean, squares
-    moments[LOWEST, cell], moments[HIGHEST, cell] = lowest, highest
+    n_lanes = moments.shape[0]
+    mean, squares = moments[lane, MEAN, cell], moments[lane, SQUARES, cell]
+    lowest, highest = moments[lane, LOWEST, cell], moments[lane, HIGHEST, cell]
+    first = (lane - taken) % n_lanes
+    number = (taken + first) // n_lanes
+    for epoch in range(first, records.shape[0], n_lanes):
+        number += 1
+        value = value_at(records, floor_records, epoch, metric, checkpoint, floor)
+        mean, squares, lowest, highest = take_in_value(value, number, mean, squares, lowest, highest)
+    moments[lane, MEAN, cell], moments[lane, SQUARES, cell] = mean, squares
+    moments[lane, LOWEST, cell], moments[lane, HIGHEST, cell] = lowest, highest
+
+
+@kernel
+def merge_lanes(taken, cell, moments):
+    """Merge what the lanes know of a cell, after `taken` epochs, into the first."""
+    n_lanes = moments.shape[0]
+    for lane in range(1, min(n_lanes, taken)):
+        merged = taken // n_lanes * lane + min(taken % n_lanes, lane)
+        number = (taken - lane - 1) // n_lanes + 1
+        distance = 0.0
+        if moments[lane, MEAN, cell] != moments[0, MEAN, cell]:
+            distance = moments[lane, MEAN, cell] - moments[0, MEAN, cell]
+        moments[0, MEAN, cell] += distance * (number / (merged + number))
+        moments[0, SQUARES, cell] += moments[lane, SQUARES, cell] + distance * distance * (
+            merged * (number / (merged + number))
+        )
+        moments[0, LOWEST, cell] = min(moments[0, LOWEST, cell], moments[lane, LOWEST, cell])
+        moments[0, HIGHEST, cell] = max(moments[0, HIGHEST, cell], moments[lane, HIGHEST, cell])
 
 
 @kernel
@@ -114,9 +143,20 @@ def pack_cell(counts, cell, first_bin, start, packed):
 
 @entry_kernel
 def take_in_epochs(records, floor_records, taken, moments, counts):
-    """`take_in_cell` for every cell."""
-    for cell in range(moments.shape[1]):
-        take_in_cell(records, floor_records, taken, cell, moments, counts)
+    """Take the epochs of the records, after `taken` epochs before, into every cell."""
+    for cell in range(moments.shape[2]):
+        for lane in range(moments.shape[0]):
+            take_in_lane(records, floor_records, taken, cell, lane, moments)
+        metric, checkpoint, floor = place_of_cell(cell, records.shape[2], floor_records.shape[3])
+        for epoch in range(records.shape[0]):
+            counts[cell, bin_of(value_at(records, floor_records, epoch, metric, checkpoint, floor))] += 1
+
+
+@entry_kernel
+def merge_all_lanes(taken, moments):
+    """`merge_lanes` for every cell."""
+    for cell in range(moments.shape[2]):
+        merge_lanes(taken, cell, moments)
 
 
 @entry_kernel
@@ -149,20 +189,24 @@ class EpochFolder:
     """Takes in the epochs of one policy on the CPU."""
 
     def __init__(self, n_checkpoints: int, n_floors: int) -> None:
-        self._fold = make_fold(cells_of(n_checkpoints, n_floors))
+        n_cells = cells_of(n_checkpoints, n_floors)
+        self._moments = make_moments(n_cells)
+        self._counts = np.zeros((n_cells, N_BINS), dtype=np.uint32)
         self._taken = 0
 
     def take_in(self, records: Floats, floor_records: Floats) -> None:
         """Take in epochs that follow those so far."""
-        take_in_epochs(records, floor_records, self._taken, *self._fold)
+        take_in_epochs(records, floor_records, self._taken, self._moments, self._counts)
         self._taken += len(records)
 
     def finish(self) -> FoldedEpochs:
-        """What they come to."""
-        first_bin, start = bins_in_use(self._fold.moments)
+        """What they come to; no more can be taken in."""
+        merge_all_lanes(self._taken, self._moments)
+        moments = self._moments[0]
+        first_bin, start = bins_in_use(moments)
         packed = np.zeros(start[-1], dtype=np.uint32)
-        pack_cells(self._fold.counts, first_bin, start, packed)
-        return FoldedEpochs(self._fold.moments, first_bin, start, packed)
+        pack_cells(self._counts, first_bin, start, packed)
+        return FoldedEpochs(moments, first_bin, start, packed)
 
 
 def bins_in_use(moments: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -186,10 +230,10 @@ def bin_values() -> Floats:
 
 def histogram_of_values(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """The edges and counts of the bins that these values use."""
-    fold = make_fold(1)
-    take_in_values(np.ascontiguousarray(values), *fold)
-    first_bin, start = bins_in_use(fold.moments)
-    return histogram_of_bins(int(first_bin[0]), fold.counts[0, first_bin[0] : first_bin[0] + start[1]])
+    moments, counts = np.zeros((N_MOMENTS, 1)), np.zeros((1, N_BINS), dtype=np.uint32)
+    take_in_values(np.ascontiguousarray(values), moments, counts)
+    first_bin, start = bins_in_use(moments)
+    return histogram_of_bins(int(first_bin[0]), counts[0, first_bin[0] : first_bin[0] + start[1]])
 
 
 def histogram_of_bins(first_bin: int, counts: NDArray[np.uint32]) -> tuple[Floats, NDArray[np.int64]]:

@@ -21,7 +21,7 @@ from arcbandit.kernels.program import ARM_PRICE, PIVOTS
 from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import Plan
 from arcbandit.policies.registry import policy
-from arcbandit.simulation.loop import N_BY_ROW, N_TOTALS, ON_FALLBACK, Meters, RewardModel, World, play_rounds
+from arcbandit.simulation.loop import N_TOTALS, ON_FALLBACK, RewardModel, World, make_meters, play_rounds
 from arcbandit.simulation.results import BY_FLOOR
 
 Floats = NDArray[np.float64]
@@ -132,6 +132,7 @@ class CompiledLearner:
         slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors])
         self.world = World(
             mean_rewards=instance.mean_rewards.copy(),
+            revenues=instance.mean_rewards * instance.context_probabilities,
             probabilities=instance.context_probabilities.copy(),
             optimal_value=optimum.value,
             used_pairs=np.ascontiguousarray(~optimum.idle_pairs),
@@ -144,7 +145,7 @@ class CompiledLearner:
             suboptimality_gap=np.nan,
         )
         n_rows = len(slack_floors)
-        self.meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, 0)))
+        self.meters = make_meters(n_rows, window=0)
         self.no_record = np.array([NEVER]), np.zeros((N_TOTALS, 1)), np.zeros((len(BY_FLOOR), 1, n_rows))
         self.played = 0
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from arcbandit.kernels.compile import entry_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor, record_reward
 from arcbandit.kernels.counter import DECISION, uniforms
-from arcbandit.kernels.factors import factorise
+from arcbandit.kernels.factors import factorise, is_peeled
 from arcbandit.kernels.planning import plan, write_allocation
 from arcbandit.kernels.pricing import best_pair, evaluate_prices, evaluate_shares, price_rows
 from arcbandit.kernels.program import BOUNDS_OF, Basis, PlanStatus, Program
@@ -74,10 +74,10 @@ def repeat(step, times, world, problem, statistics, memory, workspace, allocatio
             total += factorise(program, basis, workspace)
         elif step == SHARES:
             statistics.changed[context] = True
-            evaluate_shares(program, basis, workspace)
+            evaluate_shares(program, basis, is_peeled(workspace), workspace)
             statistics.changed[context] = False
         elif step == PRICES:
-            evaluate_prices(program, basis, 1.0, 0.0, workspace)
+            evaluate_prices(program, basis, 1.0, 0.0, is_peeled(workspace), workspace)
         elif step == NEGATIVE:
             total += most_negative(basis, workspace)
         elif step == PAIRS:
@@ -94,7 +94,7 @@ def repeat(step, times, world, problem, statistics, memory, workspace, allocatio
             total += draw_reward(world, arm, context, 0, 0, t)
         elif step == METRICS:
             measure_allocation(world, problem, True, memory, PLANNED, allocation, meters)
-            total += has_optimal_set(world, memory, PLANNED, workspace)
+            total += has_optimal_set(world, memory, PLANNED, workspace, meters)
             measure_reward(problem, 0, 0.0, t, meters)
         elif step == LEARN:
             arm = basis.key[context]

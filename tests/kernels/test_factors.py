@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from arcbandit.kernels.compile import entry_kernel
-from arcbandit.kernels.factors import factorise, solve_columns, solve_rows
+from arcbandit.kernels.factors import factorise, is_peeled, solve_columns, solve_rows
 from arcbandit.kernels.pricing import measure_scales
 from arcbandit.kernels.program import BY_COLUMN, BY_ROW, NUCLEUS, SHORTFALL, SURPLUS, Basis, make_workspace
 from arcbandit.planning import assemble_program
@@ -15,9 +15,9 @@ def solve_both(program, basis, workspace, right_side, columns, rows):
     measure_scales(program, workspace)
     if not factorise(program, basis, workspace):
         return False
-    solve_rows(workspace, right_side, rows)
-    solve_columns(workspace, right_side, columns)
-    return True
+    peeled = is_peeled(workspace)
+    solve_rows(peeled, workspace, right_side, rows)
+    return solve_columns(peeled, workspace, right_side, columns)
 
 
 def dense(program, basis, workspace):

@@ -68,7 +68,7 @@ def test_scales_are_the_largest_available_coefficients():
     program.available[0, 1] = False
     program.available[1:, 1] = True
     *_, workspace = priced(program, Basis(np.array([0, 1]), np.arange(4), np.full(4, SURPLUS)))
-    assert workspace.by_row[ROW_SCALE].tolist() == [4, 8, 1, 4, 30]
+    assert workspace.by_row[ROW_SCALE].tolist() == [4, 8, 1, 4, 32]
 
 
 def test_the_entering_pair_has_the_largest_reduced_cost():

@@ -48,7 +48,7 @@ def run_simplex(program, basis, workspace, allocation):
     measure_scales(program, workspace)
     open_rows(workspace, 0)
     crash_basis(program, basis)
-    return simplex(program, basis, program.available, 1.0, 0.0, False, workspace, allocation)
+    return simplex(program, basis, program.available, 1.0, 0.0, False, False, workspace, allocation)
 
 
 SMALL = assemble_program(np.ones((2, 2)), np.ones((2, 2)), np.zeros(2), [[1], [2]])

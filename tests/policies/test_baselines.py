@@ -28,13 +28,12 @@ from arcbandit.policies.state import (
 )
 from arcbandit.policies.switch import allocate, learn
 from arcbandit.simulation.loop import (
-    N_BY_ROW,
     N_TOTALS,
     REGRET,
     VIOLATION,
-    Meters,
     RewardModel,
     World,
+    make_meters,
     play_rounds,
 )
 from tests.reference.baselines import make_twin
@@ -133,6 +132,7 @@ def play_on(instance, rule, dials, horizon=50_000, epochs=5, checkpoints=(5_000,
     n_arms, n_contexts = instance.mean_rewards.shape
     world = World(
         mean_rewards=instance.mean_rewards.copy(),
+        revenues=instance.mean_rewards * instance.context_probabilities,
         probabilities=instance.context_probabilities.copy(),
         optimal_value=best.value,
         used_pairs=~best.idle_pairs,
@@ -156,7 +156,7 @@ def play_on(instance, rule, dials, horizon=50_000, epochs=5, checkpoints=(5_000,
             bound=instance.mean_rewards.max(),
             horizon=horizon,
         )
-        meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_arms)), np.zeros((2, n_arms, 0)))
+        meters = make_meters(n_arms, window=0)
         record, by_row = np.zeros((N_TOTALS, len(places))), np.zeros((4, len(places), n_arms))
         play_rounds(
             rule,

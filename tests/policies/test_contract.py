@@ -16,7 +16,7 @@ from arcbandit.kernels.counter import DECISION, uniforms
 from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import plan
 from arcbandit.policies.registry import POLICIES, policy, restore
-from arcbandit.simulation.loop import N_BY_ROW, N_TOTALS, Meters, RewardModel, World, draw_reward, play_rounds
+from arcbandit.simulation.loop import N_TOTALS, RewardModel, World, draw_reward, make_meters, play_rounds
 
 EVERY_POLICY = sorted(POLICIES)
 ROUNDS = 300
@@ -38,6 +38,7 @@ def make_world(instance):
     slack_floors = ~np.concatenate([best.active_floors, best.active_group_floors])
     return World(
         mean_rewards=instance.mean_rewards.copy(),
+        revenues=instance.mean_rewards * instance.context_probabilities,
         probabilities=instance.context_probabilities.copy(),
         optimal_value=best.value,
         used_pairs=~best.idle_pairs,
@@ -55,7 +56,7 @@ def play_compiled(name, instance, seed, epoch, rounds):
     """Arms of the compiled loop, one round at a time so that each can be seen, and the policy it ran."""
     bound = policy(name).for_instance(instance, horizon=rounds, seed=seed, epoch=epoch)
     n_rows = bound._problem.floors.shape[0]
-    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, 0)))
+    meters = make_meters(n_rows, window=0)
     arms = []
     before = np.zeros(instance.mean_rewards.shape)
     for t in range(1, rounds + 1):

@@ -66,16 +66,14 @@ def bounds_for_unplayed(statistics, available, factor, low, high):
 
 
 @rare_kernel
-def write_bounds(statistics, available, step, unplayed, target):
-    """Write mean + step n^(-1/2), shape (K, C), and `unplayed` for a pair never played."""
+def stand_in_for_unplayed(statistics, available, middle, root, means, roots):
+    """Write means and n^(-1/2), shape (K, C) each, and for a pair never played `middle` and `root`."""
     n_arms, n_contexts = available.shape
     for arm in range(n_arms):
         for context in range(n_contexts):
-            inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
-            if inverse_root > 0.0:
-                target[arm, context] = statistics.by_pair[MEAN, arm, context] + step * inverse_root
-            else:
-                target[arm, context] = unplayed
+            played = statistics.by_pair[PULLS, arm, context] > 0.0
+            means[arm, context] = statistics.by_pair[MEAN, arm, context] if played else middle
+            roots[arm, context] = statistics.by_pair[INVERSE_ROOT, arm, context] if played else root
 
 
 @rare_kernel

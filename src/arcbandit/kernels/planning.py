@@ -2,7 +2,7 @@
 
 from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.factors import objective_of, revenue_of
-from arcbandit.kernels.pricing import measure_scales, pair_excess, spread_over_arms
+from arcbandit.kernels.pricing import evaluate_again, measure_scales, pair_excess, spread_over_arms
 from arcbandit.kernels.program import (
     ARM_DUAL_ROW,
     BOUNDS_OF,
@@ -10,10 +10,11 @@ from arcbandit.kernels.program import (
     KEY_DIRECTION,
     KEY_SHARE,
     KEYS_KEPT,
+    LEAST_SHARE,
     PRICE,
     RAY,
-    RESUMED,
     ROW_SCALE,
+    SCALES_AGE,
     SHORTFALL,
     SHORTFALL_OPEN,
     SLOT_VALUE,
@@ -21,13 +22,9 @@ from arcbandit.kernels.program import (
     SURPLUS_OPEN,
     PlanStatus,
 )
-from arcbandit.kernels.simplex import simplex
+from arcbandit.kernels.simplex import is_optimal, simplex
 
 ATTEMPTS = 6
-# Plans between two measurements of the scales, by which tolerances are meant, where nothing else asks for one; rarely
-# enough to cost a plan no more than this many pairs.
-MEASURE_EVERY = 64
-PAIRS_A_PLAN = 16
 MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
 
 
@@ -183,42 +180,26 @@ def write_allocation(basis, kept, workspace, allocation):
                 allocation[arm, context] = 0.0
         for context in range(n_contexts):
             allocation[basis.key[context], context] = 1.0
-    least = 0.0
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
         if context >= 0:
-            share = workspace.by_row[SLOT_VALUE, slot]
-            key_share = workspace.by_context[KEY_SHARE, context]
-            allocation[basis.slot_arm[slot], context] = share
-            allocation[basis.key[context], context] = key_share
-            least = min(least, min(share, key_share))
-    if least < 0.0:
+            allocation[basis.slot_arm[slot], context] = workspace.by_row[SLOT_VALUE, slot]
+            allocation[basis.key[context], context] = workspace.by_context[KEY_SHARE, context]
+    if workspace.scalars[LEAST_SHARE] < 0.0:
         clip_allocation(basis, workspace, allocation)
 
 
-@kernel
-def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
-    """Write argmax LP(mu_obj, mu_cons) into `allocation`, shape (K, C), starting from `basis`, and say how it went.
+@rare_kernel
+def search_plan(program, basis, least_shortfall, owner, resume, evaluated, workspace, allocation):
+    """`find_plan` step by step, for when the basis may have to change.
 
-    OPTIMAL: `basis` is optimal; its shares and prices are in the workspace. INFEASIBLE: the workspace's ray proves it
-    and, if `least_shortfall`, the allocation falls short of the floors by the least total and then earns the most;
-    without it, `allocation` is untouched. PIVOT_LIMIT: nothing could be shown, `allocation` is untouched.
-
-    `owner` is 0, or for rules that plan round after round a number above SOMEBODY. If the workspace was left by the
-    same owner, `basis` is the one it ended with, `allocation` what it wrote, and only contexts marked as changed and
-    the leans have changed since: then scales, bounds and the allocation are taken up as they were left. (Weights may
-    have changed too, if KEYS_KEPT is set to 0.) Such an allocation is not left untouched.
+    `resume` says whether the workspace was left by the same owner, `evaluated` whether the basis was evaluated since.
     """
-    resume = owner != 0 and workspace.counts[BOUNDS_OF] == owner
-    warm = resume
-    workspace.counts[RESUMED] += 1
     if not resume:
         workspace.counts[BOUNDS_OF] = 0
-        warm = is_usable(program, basis)
         open_rows(workspace, 0)
-    if not resume or workspace.counts[RESUMED] > MEASURE_EVERY + program.available.size // PAIRS_A_PLAN:
-        workspace.counts[RESUMED] = 0
         measure_scales(program, workspace)
+    warm = resume or is_usable(program, basis)
     stage = MEET_FLOORS
     proven = False
     failures = 0
@@ -233,7 +214,8 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
         if not resume:
             workspace.counts[BOUNDS_OF] = 0
             workspace.counts[KEYS_KEPT] = 0
-        status = simplex(program, basis, allowed, weight, 1.0 - weight, resume, workspace, allocation)
+        status = simplex(program, basis, allowed, weight, 1.0 - weight, resume, evaluated, workspace, allocation)
+        evaluated = False
         if status == PlanStatus.OPTIMAL and stage != FALL_SHORT_LEAST:
             write_allocation(basis, resume, workspace, allocation)
             workspace.counts[BOUNDS_OF] = owner if stage == MEET_FLOORS else 0
@@ -270,6 +252,30 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
                 allowed = workspace.face
                 stage = EARN_MOST
     return PlanStatus.PIVOT_LIMIT
+
+
+@kernel
+def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
+    """Write argmax LP(mu_obj, mu_cons) into `allocation`, shape (K, C), starting from `basis`, and say how it went.
+
+    OPTIMAL: `basis` is optimal; its shares and prices are in the workspace. INFEASIBLE: the workspace's ray proves it
+    and, if `least_shortfall`, the allocation falls short of the floors by the least total and then earns the most;
+    without it, `allocation` is untouched. PIVOT_LIMIT: nothing could be shown, `allocation` is untouched.
+
+    `owner` is 0, or for rules that plan round after round a number above SOMEBODY. If the workspace was left by the
+    same owner, `basis` is the one it ended with, `allocation` what it wrote, and only contexts marked as changed and
+    the leans have changed since: then scales, bounds and the allocation are taken up as they were left. (Weights may
+    have changed too, if KEYS_KEPT is set to 0.) Such an allocation is not left untouched.
+    """
+    resume = owner != 0 and workspace.counts[BOUNDS_OF] == owner
+    if resume and workspace.counts[SCALES_AGE] == 0:
+        measure_scales(program, workspace)
+    evaluated = resume and evaluate_again(program, basis, workspace)
+    if evaluated and is_optimal(program, basis, workspace):
+        write_allocation(basis, True, workspace, allocation)
+        workspace.counts[BOUNDS_OF] = owner
+        return PlanStatus.OPTIMAL
+    return search_plan(program, basis, least_shortfall, owner, resume, evaluated, workspace, allocation)
 
 
 @entry_kernel

@@ -5,7 +5,15 @@ import math
 import numpy as np
 
 from arcbandit.kernels.compile import kernel, rare_kernel
-from arcbandit.kernels.factors import factorise, objective_of, revenue_of, solve_columns, solve_rows
+from arcbandit.kernels.factors import (
+    factorise,
+    is_peeled,
+    objective_of,
+    reload_columns,
+    revenue_of,
+    solve_columns,
+    solve_rows,
+)
 from arcbandit.kernels.program import (
     ARM_PRICE,
     ARM_PRICE_SIZE,
@@ -22,6 +30,7 @@ from arcbandit.kernels.program import (
     LARGEST_ROOT,
     NUCLEUS_SIDE,
     OBJECTIVE_LEAN_AT_BOUND,
+    ORDER_KEPT,
     PRICE,
     PRICE_AT_BOUND,
     PRICING_TOLERANCE,
@@ -44,11 +53,16 @@ FEW_CONTEXTS = 64  # up to here it is faster to look up all keys than to keep su
 
 @rare_kernel
 def measure_scales(program, workspace):
-    """Write the largest |coefficient| of each row, of the objective and of the rewards, over available pairs."""
+    """Write the largest |coefficient| of each row, of the objective and of the rewards, over available pairs.
+
+    Those of rows and objective are rounded up to a power of two: dividing by it rounds nothing, so that plans do not
+    depend on when scales were measured. Return whether one of these is another than before.
+    """
     n_arms, n_contexts = program.objective.shape
     n_rows = program.floors.shape[0]
+    coefficient = workspace.by_row[NUCLEUS_SIDE]
     for row in range(n_rows):
-        workspace.by_row[ROW_SCALE, row] = 0.0
+        coefficient[row] = 0.0
     largest_objective = 0.0
     largest_reward = 0.0
     largest_root = 0.0
@@ -71,16 +85,19 @@ def measure_scales(program, workspace):
             row = abs(program.arm_rows[arm, place]) - 1
             if row < 0:
                 break
-            workspace.by_row[ROW_SCALE, row] = max(workspace.by_row[ROW_SCALE, row], largest)
-    for row in range(n_rows):
-        scale = workspace.by_row[ROW_SCALE, row]
-        if scale == 0.0:
+            coefficient[row] = max(coefficient[row], largest)
+    coefficient[n_rows] = largest_objective
+    differs = False
+    for row in range(n_rows + 1):
+        scale = coefficient[row]
+        if scale == 0.0 and row < n_rows:
             scale = abs(program.floors[row])
-        # A power of two: dividing by it rounds nothing, so that plans do not depend on when scales were measured.
-        workspace.by_row[ROW_SCALE, row] = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
-    workspace.by_row[ROW_SCALE, n_rows] = largest_objective if largest_objective > 0.0 else 1.0
+        scale = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
+        differs |= scale != workspace.by_row[ROW_SCALE, row]
+        workspace.by_row[ROW_SCALE, row] = scale
     workspace.scalars[LARGEST_ROOT] = largest_root
     workspace.scalars[REWARD_SCALE] = largest_reward
+    return differs
 
 
 @kernel
@@ -146,8 +163,8 @@ def take_from_rows(program, arm, amount, by_row):
 
 
 @kernel
-def evaluate_shares(program, basis, workspace):
-    """Write the value of every basic column: the slots', then the keys' shares."""
+def evaluate_shares(program, basis, peeled, workspace):
+    """Write the value of every basic column: the slots', then the keys' shares; return False if W is singular."""
     n_rows = basis.slot_arm.shape[0]
     gap = workspace.by_row[DUAL_ROW]
     for row in range(n_rows):
@@ -163,11 +180,12 @@ def evaluate_shares(program, basis, workspace):
             take_from_rows(program, arm, earned, gap)
     for context in range(basis.key.shape[0]):
         workspace.by_context[KEY_SHARE, context] = 1.0
-    solve_columns(workspace, gap, workspace.by_row[SLOT_VALUE])
+    sound = solve_columns(peeled, workspace, gap, workspace.by_row[SLOT_VALUE])
     for slot in range(n_rows):
         context = basis.slot_context[slot]
         if context >= 0:
             workspace.by_context[KEY_SHARE, context] -= workspace.by_row[SLOT_VALUE, slot]
+    return sound
 
 
 @rare_kernel
@@ -185,7 +203,7 @@ def spread_over_arms(program, by_row, by_arm):
 
 
 @kernel
-def evaluate_prices(program, basis, weight, shortfall_price, workspace):
+def evaluate_prices(program, basis, weight, shortfall_price, peeled, workspace):
     """Write the prices at which no basic column would rather leave."""
     n_rows = basis.slot_arm.shape[0]
     wanted = workspace.by_row[DUAL_ROW]
@@ -200,7 +218,7 @@ def evaluate_prices(program, basis, weight, shortfall_price, workspace):
             wanted[slot] = weight * (
                 objective_of(program, basis.key[context], context) - objective_of(program, arm, context)
             )
-    solve_rows(workspace, wanted, workspace.by_row[PRICE])
+    solve_rows(peeled, workspace, wanted, workspace.by_row[PRICE])
     if program.arm_rows.shape[1] == 1:
         for arm in range(n_rows):
             workspace.by_arm[ARM_PRICE, arm] = workspace.by_row[PRICE, arm]
@@ -221,9 +239,21 @@ def evaluate(program, basis, weight, shortfall_price, workspace):
     """Factorise the basis and write its shares and prices; return False if it is singular."""
     if not factorise(program, basis, workspace):
         return False
-    evaluate_shares(program, basis, workspace)
-    evaluate_prices(program, basis, weight, shortfall_price, workspace)
+    peeled = is_peeled(workspace)
+    if not evaluate_shares(program, basis, peeled, workspace):
+        return False
+    evaluate_prices(program, basis, weight, shortfall_price, peeled, workspace)
     return True
+
+
+@kernel
+def evaluate_again(program, basis, workspace):
+    """`evaluate` for the basis evaluated last; return False if it is singular, or not of the kind that is soon done."""
+    if workspace.counts[ORDER_KEPT] == 0 or program.arm_rows.shape[1] != 1 or not is_peeled(workspace):
+        return False
+    reload_columns(program, basis, workspace)
+    evaluate_prices(program, basis, 1.0, 0.0, True, workspace)
+    return evaluate_shares(program, basis, True, workspace)
 
 
 @kernel
@@ -358,15 +388,44 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
 
 
 @kernel
+def key_value_beyond_rounding(program, basis, weight, context, workspace):
+    """What a pair must be worth more than to be worth more than its context's key."""
+    value = value_of_key(program, basis, weight, context, workspace)
+    # Rounding makes basic pairs worth a little more than the key. What is beyond rounding exceeds this.
+    return value + PRICING_TOLERANCE * abs(value)
+
+
+@kernel
+def rounding_of_a_price(weight, workspace):
+    """A price, times its row's scale, is the quotient of rewards and revenues; below this it is rounding."""
+    n_rows = workspace.nucleus.shape[0]
+    return PRICING_TOLERANCE * max(weight * workspace.by_row[ROW_SCALE, n_rows], 1e-300)
+
+
+@kernel
+def may_improve(program, basis, workspace):
+    """Whether a pair or a surplus seems worth entering; sums of truths, as branches would part the threads of a GPU."""
+    found = False
+    tolerance = rounding_of_a_price(1.0, workspace)
+    for row in range(program.floors.shape[0]):
+        found |= -workspace.by_row[ROW_SCALE, row] * workspace.by_row[PRICE, row] > tolerance
+    if program.available.size > FEW_PAIRS:
+        return found or best_pair(program, basis, program.available, 1.0, workspace)[0] > 0.0
+    for context in range(basis.key.shape[0]):
+        key_value = key_value_beyond_rounding(program, basis, 1.0, context, workspace)
+        for arm in range(program.available.shape[0]):
+            found |= value_of(program, 1.0, arm, context, workspace) > key_value
+    return found
+
+
+@kernel
 def best_of_few(program, basis, allowed, weight, workspace):
     """`best_pair` by looking at every pair, without bounds."""
     best = 0.0
     chosen = -1
     where = -1
     for context in range(basis.key.shape[0]):
-        key_value = value_of_key(program, basis, weight, context, workspace)
-        # Rounding makes basic pairs worth a little more than the key. What is beyond rounding exceeds this.
-        key_value += PRICING_TOLERANCE * abs(key_value)
+        key_value = key_value_beyond_rounding(program, basis, weight, context, workspace)
         for arm in range(allowed.shape[0]):
             if value_of(program, weight, arm, context, workspace) > key_value and allowed[arm, context]:
                 excess = pair_excess(program, basis, weight, arm, context, workspace)
@@ -400,13 +459,11 @@ def best_pair(program, basis, allowed, weight, workspace):
 @kernel
 def price_rows(program, basis, weight, shortfall_price, workspace):
     """Best surplus or shortfall to enter: (excess, row, kind), excess 0 if none is positive."""
-    # A price is the quotient of rewards and revenues; below this it is rounding.
-    n_rows = program.floors.shape[0]
-    tolerance = PRICING_TOLERANCE * max(weight * workspace.by_row[ROW_SCALE, n_rows], 1e-300)
+    tolerance = rounding_of_a_price(weight, workspace)
     best = 0.0
     best_row = -1
     kind = SURPLUS
-    for row in range(n_rows):
+    for row in range(program.floors.shape[0]):
         price = workspace.by_row[PRICE, row]
         if price >= 0.0 and workspace.order[SHORTFALL_OPEN, row] == 0:
             continue

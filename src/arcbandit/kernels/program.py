@@ -44,17 +44,20 @@ COLUMN_START, ROW_START, COLUMN_DONE, ROW_DONE, PIVOT_ROW, PIVOT_COLUMN, POSITIO
 COLUMN_COUNT = ROW_COUNT = PERMUTATION = 7
 # Two more rows: whether the surplus and the shortfall of a coupling row may be positive.
 SURPLUS_OPEN, SHORTFALL_OPEN = range(8, 10)
-PIVOT_ENTRY = 10  # where an eliminated column's pivot stands among the entries
+# Where an eliminated column's pivot stands among the entries, and its other entry if it has two, else -1.
+PIVOT_ENTRY, OTHER_ENTRY = range(10, 12)
 # Rows of Workspace.entry_index.
 ENTRY_ROW, ENTRY_COLUMN = range(2)
 # Places of Workspace.counts.
-BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT, ORDER_KEPT, RESUMED = range(8)
+BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT, ORDER_KEPT, ORDERS, SCALES_AGE = range(9)
 # BOUNDS_OF: 0 if the bounds are void, else who may resume with them. KEYS_KEPT and ORDER_KEPT: 0 if
 # what is kept of the keys, and the order of elimination, are void.
-# RESUMED: plans since the scales were measured.
+# ORDERS: how many orders of elimination were found, so that a basis is known by it. SCALES_AGE: rounds since all scales
+# were measured anew; they are when it is 0.
 SOMEBODY = 1
-# Places of Workspace.scalars: the leans at which the bounds were set, the largest root, the largest |reward|.
-OBJECTIVE_LEAN_AT_BOUND, REVENUE_LEAN_AT_BOUND, LARGEST_ROOT, REWARD_SCALE = range(4)
+# Places of Workspace.scalars: the leans at which the bounds were set, the largest root, the largest |reward|, the least
+# value of a basic column.
+OBJECTIVE_LEAN_AT_BOUND, REVENUE_LEAN_AT_BOUND, LARGEST_ROOT, REWARD_SCALE, LEAST_SHARE = range(5)
 
 
 class PlanStatus(enum.IntEnum):
@@ -99,12 +102,12 @@ class Workspace(NamedTuple):
     by_arm: np.ndarray  # float64, shape (7, K)
     by_context: np.ndarray  # float64, shape (6, C)
     face: np.ndarray  # bool, pairs that a second objective may use, shape (K, C)
-    order: np.ndarray  # int32, shape (11, M + 1)
+    order: np.ndarray  # int32, shape (12, M + 1)
     entry_index: np.ndarray  # int32, shape (2, E), the working matrix by columns and by rows
     entry_value: np.ndarray  # float64, shape (E,), by columns
     nucleus: np.ndarray  # float64, shape (M, M), dense LU of what no singleton resolves
-    counts: np.ndarray  # int64, shape (8,)
-    scalars: np.ndarray  # float64, shape (4,)
+    counts: np.ndarray  # int64, shape (9,)
+    scalars: np.ndarray  # float64, shape (5,)
 
 
 def make_basis(n_contexts: int, n_rows: int) -> Basis:
@@ -124,10 +127,10 @@ def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int 
         by_arm=np.zeros((7, n_arms)),
         by_context=np.zeros((6, n_contexts)),
         face=np.ones((n_arms, n_contexts), dtype=np.bool_),
-        order=np.zeros((11, n_rows + 1), dtype=np.int32),
+        order=np.zeros((12, n_rows + 1), dtype=np.int32),
         entry_index=np.zeros((2, entries), dtype=np.int32),
         entry_value=np.zeros(entries),
         nucleus=np.zeros((n_rows, n_rows)),
-        counts=np.zeros(8, dtype=np.int64),
-        scalars=np.zeros(4),
+        counts=np.zeros(9, dtype=np.int64),
+        scalars=np.zeros(5),
     )

@@ -7,12 +7,13 @@ pivots that move nothing switch to Bland's rule, which cannot cycle.
 import numpy as np
 
 from arcbandit.kernels.compile import kernel, rare_kernel
-from arcbandit.kernels.factors import objective_of, revenue_of, solve_columns, solve_rows
+from arcbandit.kernels.factors import is_peeled, objective_of, revenue_of, solve_columns, solve_rows
 from arcbandit.kernels.pricing import (
     FEW_PAIRS,
     best_pair,
     evaluate,
     first_improving,
+    may_improve,
     measure_scales,
     price_rows,
     spread_over_arms,
@@ -27,6 +28,7 @@ from arcbandit.kernels.program import (
     KEY_DUAL_ROW,
     KEY_REVENUE_SUM,
     KEY_SHARE,
+    LEAST_SHARE,
     ORDER_KEPT,
     PIVOT_TOLERANCE,
     PIVOTS,
@@ -100,7 +102,7 @@ def move_along(program, basis, arm, context, workspace):
             if signed != 0:
                 sign = 1.0 if signed > 0 else -1.0
                 column[abs(signed) - 1] -= sign * revenue_of(program, key, context)
-    solve_columns(workspace, column, workspace.by_row[DIRECTION])
+    solve_columns(is_peeled(workspace), workspace, column, workspace.by_row[DIRECTION])
     if context >= 0:
         workspace.by_context[KEY_DIRECTION, context] = 1.0
     for slot in range(n_rows):
@@ -175,9 +177,32 @@ def step_of(basis, place, entering_context, workspace):
 
 
 @kernel
+def write_least(basis, workspace):
+    """Write down the least value of a basic column, or 1 if that is less, and return it."""
+    least = 1.0
+    for slot in range(basis.slot_arm.shape[0]):
+        value = workspace.by_row[SLOT_VALUE, slot]
+        least = value if value < least else least
+        context = basis.slot_context[slot]
+        if context >= 0:
+            share = workspace.by_context[KEY_SHARE, context]
+            least = share if share < least else least
+    workspace.scalars[LEAST_SHARE] = least
+    return least
+
+
+@kernel
+def is_optimal(program, basis, workspace):
+    """Whether a basis that was evaluated is optimal beyond doubt."""
+    return not (write_least(basis, workspace) < -FEASIBILITY_TOLERANCE or may_improve(program, basis, workspace))
+
+
+@kernel
 def most_negative(basis, workspace):
     """Position of the basic column furthest below zero, or -1."""
     n_rows = basis.slot_arm.shape[0]
+    if not write_least(basis, workspace) < -FEASIBILITY_TOLERANCE:
+        return -1
     worst = -FEASIBILITY_TOLERANCE
     position = -1
     for slot in range(n_rows):
@@ -208,7 +233,7 @@ def prepare_dual_row(program, basis, leaving, workspace):
         for slot in range(n_rows):
             if basis.slot_context[slot] == leaving - n_rows:
                 unit[slot] = -1.0
-    solve_rows(workspace, unit, workspace.by_row[DUAL_ROW])
+    solve_rows(is_peeled(workspace), workspace, unit, workspace.by_row[DUAL_ROW])
     spread_over_arms(program, workspace.by_row[DUAL_ROW], workspace.by_arm[ARM_DUAL_ROW])
     for context in range(basis.key.shape[0]):
         key = basis.key[context]
@@ -295,12 +320,13 @@ def improving_column(program, basis, allowed, weight, shortfall_price, bland, wo
 
 
 @kernel
-def simplex(program, basis, allowed, weight, shortfall_price, kept, workspace, allocation):
+def simplex(program, basis, allowed, weight, shortfall_price, kept, evaluated, workspace, allocation):
     """Bring `basis` to an optimal one: dual steps while a share is below zero, primal steps from then on.
 
     The objective is `weight` a, less `shortfall_price` for each unit that a row falls short where it may. On OPTIMAL
     the basis is evaluated; on INFEASIBLE the ray holds prices that ought to prove it; PIVOT_LIMIT means neither. If
-    `allocation` is `kept`, each pair that leaves the basis is taken out of it.
+    `allocation` is `kept`, each pair that leaves the basis is taken out of it. A basis `evaluated` is not evaluated
+    again before the first step.
     """
     n_rows = basis.slot_arm.shape[0]
     n_contexts = basis.key.shape[0]
@@ -311,14 +337,15 @@ def simplex(program, basis, allowed, weight, shortfall_price, kept, workspace, a
     if not kept:
         workspace.counts[ORDER_KEPT] = 0
     for _ in range(1000 + 50 * (n_rows + n_contexts)):
-        if not evaluate(program, basis, weight, shortfall_price, workspace):
+        if not evaluated and not evaluate(program, basis, weight, shortfall_price, workspace):
             return PlanStatus.PIVOT_LIMIT
+        evaluated = False
         leaving = most_negative(basis, workspace)
         if leaving >= 0:
             if not measured:
-                measure_scales(program, workspace)
                 measured = True
-                continue
+                if measure_scales(program, workspace):
+                    continue
             # Dual steps shift costs and so have no measure of progress; those that go on for too long are given up
             # for a start from which primal steps lead on.
             dual_steps += 1
@@ -336,9 +363,9 @@ def simplex(program, basis, allowed, weight, shortfall_price, kept, workspace, a
             if not excess > 0.0:
                 return PlanStatus.OPTIMAL
             if not measured:
-                measure_scales(program, workspace)
                 measured = True
-                continue
+                if measure_scales(program, workspace):
+                    continue
             move_along(program, basis, arm, context, workspace)
             step, leaving = blocking_column(program, basis, context, bland, workspace)
             if leaving < 0:

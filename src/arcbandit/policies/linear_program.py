@@ -10,10 +10,10 @@ from arcbandit.kernels.confidence import (
     every_pair_played,
     explore_unplayed,
     radius_factor,
-    write_bounds,
+    stand_in_for_unplayed,
 )
 from arcbandit.kernels.planning import find_plan
-from arcbandit.kernels.program import KEYS_KEPT, SOMEBODY, Basis, PlanStatus, Program
+from arcbandit.kernels.program import KEYS_KEPT, SCALES_AGE, SOMEBODY, Basis, PlanStatus, Program
 from arcbandit.policies.base import Policy
 from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import (
@@ -24,8 +24,8 @@ from arcbandit.policies.state import (
     FALLBACK,
     FELL_BACK,
     FELL_SHORT,
+    MEANS,
     NOISE_SCALE,
-    OBJECTIVE,
     OBJECTIVE_LEAN,
     OWN,
     PLANNED,
@@ -33,11 +33,16 @@ from arcbandit.policies.state import (
     REVENUE_LEAN,
     REWARD_HIGH,
     REWARD_LOW,
+    ROOTS,
     STOOD_STILL,
     Rule,
 )
 from arcbandit.policies.thompson_lp import REDRAWS, SHARE, write_draws
 
+# Rounds between two measurements of the scales, by which tolerances are meant, where nothing else asks for one: rarely
+# enough to cost a round no more than this many pairs.
+MEASURE_EVERY = 64
+PAIRS_A_ROUND = 16
 # Places of the dials.
 OPTIMISM, CAUTION = DIALS, DIALS + 1
 
@@ -56,30 +61,24 @@ def play_alike(available, allocation):
 
 @kernel
 def prepare_coefficients(rule, problem, statistics, round_number, attempt, own, seed, epoch, memory):
-    """Set the leans of this attempt and, where they do not say it all, write the coefficients; return if they do.
+    """Set the leans of this attempt and, where the means and n^(-1/2) do not say it all, write the coefficients.
 
-    They do once every pair was played: a coefficient is then a mean and a multiple of n^(-1/2).
+    Return whether they do: once every pair was played, if nothing is drawn.
     """
     settings = problem.settings
     noise_scale = settings[NOISE_SCALE]
     factor = radius_factor(problem.available.size, round_number, noise_scale)
-    optimism = settings[OPTIMISM] if own else 1.0
-    caution = settings[CAUTION] if own else 1.0
     drawn = own and rule == Rule.THOMPSON_LP
+    memory.scalars[OBJECTIVE_LEAN] = 0.0 if drawn else (settings[OPTIMISM] if own else 1.0) * factor
+    memory.scalars[REVENUE_LEAN] = 0.0 if drawn else (settings[CAUTION] if own else 1.0) * factor
     if memory.scalars[ALL_PLAYED] != 0.0 and not drawn:
-        memory.scalars[OBJECTIVE_LEAN] = optimism * factor
-        memory.scalars[REVENUE_LEAN] = caution * factor
         return True
-    memory.scalars[OBJECTIVE_LEAN] = 0.0
-    memory.scalars[REVENUE_LEAN] = 0.0
     low, high = bounds_for_unplayed(statistics, problem.available, factor, settings[REWARD_LOW], settings[REWARD_HIGH])
     if drawn:
         write_draws(problem, statistics, noise_scale, settings[SHARE], high, round_number, attempt, seed, epoch, memory)
         return False
-    middle, reach = 0.5 * (low + high), 0.5 * (high - low)
-    for row in range(2):
-        dial = optimism if row == OBJECTIVE else caution
-        write_bounds(statistics, problem.available, dial * factor, middle + dial * reach, memory.matrices[row])
+    middle, root = 0.5 * (low + high), 0.5 * (high - low) / factor
+    stand_in_for_unplayed(statistics, problem.available, middle, root, memory.matrices[MEANS], memory.matrices[ROOTS])
     return False
 
 
@@ -100,16 +99,19 @@ def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memor
         attempts = 0  # the rule's own problem is LP(UCB, UCB)
     if settings[ESTIMATE_CONTEXTS] != 0.0:
         workspace.counts[KEYS_KEPT] = 0  # the weights of all contexts have moved
+    workspace.counts[SCALES_AGE] += 1
+    if workspace.counts[SCALES_AGE] == MEASURE_EVERY + problem.available.size // PAIRS_A_ROUND:
+        workspace.counts[SCALES_AGE] = 0
     outcome = PLANNED
     for attempt in range(attempts + 1):
         own = attempt < attempts
         place = OWN if own or attempts == 0 else FALLBACK
-        leans = prepare_coefficients(rule, problem, statistics, round_number, attempt, own, seed, epoch, memory)
-        objective = memory.matrices[OBJECTIVE]
-        revenue = memory.matrices[REVENUE]
-        root = memory.matrices[OBJECTIVE]
+        known = prepare_coefficients(rule, problem, statistics, round_number, attempt, own, seed, epoch, memory)
+        objective = memory.matrices[MEANS]
+        revenue = memory.matrices[REVENUE if own and rule == Rule.THOMPSON_LP else MEANS]
+        root = memory.matrices[ROOTS]
         owner = 0
-        if leans:
+        if known:
             objective = statistics.by_pair[MEAN]
             revenue = statistics.by_pair[MEAN]
             root = statistics.by_pair[INVERSE_ROOT]

@@ -11,9 +11,10 @@ from arcbandit.kernels.program import SURPLUS
 NOISE_SCALE, REWARD_LOW, REWARD_HIGH, MEAN_BOUND, ESTIMATE_CONTEXTS, HORIZON, DIALS = range(7)
 N_SETTINGS = 14
 
-# Rows of Memory.matrices, shape (K, C) each. No rule has both revenues, which are worked out anew in each round, and
-# weights, which it keeps.
+# Rows of Memory.matrices, shape (K, C) each: objective and revenues, or means and roots, which are worked out anew in
+# each round. No rule has any of the second and weights, which it keeps.
 OBJECTIVE, REVENUE = range(2)
+MEANS, ROOTS = OBJECTIVE, REVENUE
 WEIGHTS = REVENUE
 # Rows of Memory.by_arm; what they hold is up to the rule.
 QUEUE, PREVIOUS, SCRATCH, OTHER_SCRATCH = range(4)

@@ -8,7 +8,8 @@ import numpy as np
 from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor
 from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
-from arcbandit.kernels.program import KEY_SHARE, SLOT_VALUE, SURPLUS
+from arcbandit.kernels.pricing import FEW_PAIRS
+from arcbandit.kernels.program import KEY_SHARE, LEAST_SHARE, ORDERS, SLOT_VALUE, SURPLUS
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
 from arcbandit.policies.state import (
     EXPLORED,
@@ -38,6 +39,8 @@ N_KINDS = 4  # those that are recorded
 # Three more for the round and the window at hand.
 EXPECTED_NOW, WINDOW_EXPECTED, WINDOW_REALISED = range(4, 7)
 N_BY_ROW = 7
+# Places of Meters.compared.
+BASIS, IS_OPTIMAL = range(2)
 
 POSITIVE = 1e-9  # a share or surplus above this is not zero
 ROUNDING = 1e-9  # a revenue off by less than this, relative to f*, is not
@@ -55,6 +58,7 @@ class World(NamedTuple):
     """What the learner is not told."""
 
     mean_rewards: np.ndarray  # mu, shape (K, C)
+    revenues: np.ndarray  # p mu, shape (K, C)
     probabilities: np.ndarray  # p, shape (C,)
     optimal_value: float  # f*
     used_pairs: np.ndarray  # bool, w* > 0, shape (K, C)
@@ -73,11 +77,13 @@ class Meters(NamedTuple):
     totals: np.ndarray  # float64, shape (N_TOTALS,)
     by_row: np.ndarray  # float64, shape (N_BY_ROW, M)
     window: np.ndarray  # float64, expected and realised revenue of the last W rounds, shape (2, M, W)
+    compared: np.ndarray  # int64, the basis last compared with the optimum, and whether it uses the same columns
 
 
 def make_meters(n_rows: int, window: int) -> Meters:
     """Nothing measured yet; `window` is W, 0 for no windows."""
-    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, window)))
+    compared = np.zeros(2, dtype=np.int64)
+    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, window)), compared)
     # A window that never fell short still has a worst one: the maximum starts below any shortfall.
     meters.by_row[[WORST_EXPECTED, WORST_REALISED]] = -np.inf if window else np.nan
     return meters
@@ -98,11 +104,18 @@ def draw_reward(world, arm, context, seed, epoch, round_number):
 
 
 @kernel
-def has_optimal_set(world, memory, outcome, workspace):
+def has_optimal_set(world, memory, outcome, workspace, meters):
     """Whether I_t = I*: the basis uses the pairs, and leaves slack in the floors, that the optimum does."""
     if outcome & (FELL_SHORT | STOOD_STILL | EXPLORED):
         return False
-    return uses_optimal_columns(world, memory, FALLBACK if outcome & FELL_BACK else OWN, workspace)
+    place = FALLBACK if outcome & FELL_BACK else OWN
+    # The answer for a basis whose columns are all positive holds for as long as they are.
+    if not workspace.scalars[LEAST_SHARE] > POSITIVE:
+        return uses_optimal_columns(world, memory, place, workspace)
+    if meters.compared[BASIS] != workspace.counts[ORDERS]:
+        meters.compared[BASIS] = workspace.counts[ORDERS]
+        meters.compared[IS_OPTIMAL] = 1 if uses_optimal_columns(world, memory, place, workspace) else 0
+    return meters.compared[IS_OPTIMAL] == 1
 
 
 @kernel
@@ -142,34 +155,49 @@ def add_to_rows(arm_rows, arm, amount, by_row):
 @kernel
 def add_expected(world, problem, arm, context, allocation, expected):
     """Add a pair's expected revenue to its rows; return it."""
-    revenue = world.probabilities[context] * world.mean_rewards[arm, context] * allocation[arm, context]
+    revenue = world.revenues[arm, context] * allocation[arm, context]
     add_to_rows(problem.arm_rows, arm, revenue, expected)
     return revenue
 
 
 @kernel
+def add_expected_of_all(world, problem, allocation, expected):
+    """Add the expected revenue of every pair to its rows; return their sum."""
+    n_arms, n_contexts = allocation.shape
+    performance = 0.0
+    for arm in range(n_arms):
+        revenue = 0.0
+        for context in range(n_contexts):
+            revenue += world.revenues[arm, context] * allocation[arm, context]
+        add_to_rows(problem.arm_rows, arm, revenue, expected)
+        performance += revenue
+    return performance
+
+
+@kernel
+def add_expected_of_basis(world, problem, memory, place, allocation, expected):
+    """`add_expected_of_all` for a plan, which uses the pairs of its basis and no others."""
+    performance = 0.0
+    for context in range(allocation.shape[1]):
+        performance += add_expected(world, problem, memory.key[place, context], context, allocation, expected)
+    for slot in range(memory.slot_arm.shape[1]):
+        context = memory.slot_context[place, slot]
+        if context >= 0:
+            performance += add_expected(world, problem, memory.slot_arm[place, slot], context, allocation, expected)
+    return performance
+
+
+@kernel
 def measure_allocation(world, problem, planned, memory, outcome, allocation, meters):
     """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round."""
-    n_arms, n_contexts = allocation.shape
     expected = meters.by_row[EXPECTED_NOW]
     for row in range(expected.shape[0]):
         expected[row] = 0.0
-    performance = 0.0
-    if planned and outcome & (FELL_SHORT | STOOD_STILL | EXPLORED) == 0:
-        # A plan uses the pairs of its basis and no others.
+    if allocation.size > FEW_PAIRS and planned and outcome & (FELL_SHORT | STOOD_STILL | EXPLORED) == 0:
         place = FALLBACK if outcome & FELL_BACK else OWN
-        for context in range(n_contexts):
-            performance += add_expected(world, problem, memory.key[place, context], context, allocation, expected)
-        for slot in range(memory.slot_arm.shape[1]):
-            context = memory.slot_context[place, slot]
-            if context >= 0:
-                arm = memory.slot_arm[place, slot]
-                performance += add_expected(world, problem, arm, context, allocation, expected)
+        performance = add_expected_of_basis(world, problem, memory, place, allocation, expected)
     else:
-        for arm in range(n_arms):
-            for context in range(n_contexts):
-                if allocation[arm, context] > 0.0:
-                    performance += add_expected(world, problem, arm, context, allocation, expected)
+        performance = add_expected_of_all(world, problem, allocation, expected)
     violation = 0.0
     for row in range(expected.shape[0]):
         gap = problem.floors[row] - expected[row]
@@ -290,7 +318,7 @@ def play_rounds(
             meters.totals[INFEASIBLE] += 1.0 if planned and outcome & FELL_SHORT else 0.0
             meters.totals[GAVE_UP] += 1.0 if planned and outcome & STOOD_STILL else 0.0
         if planned:
-            matched = has_optimal_set(world, memory, outcome, workspace)
+            matched = has_optimal_set(world, memory, outcome, workspace, meters)
             meters.totals[OPTIMAL_SET] += 1.0 if matched else 0.0
             if audited:
                 audit(rule, world, problem, statistics, t, allocation, outcome, matched, regret, violation, meters)

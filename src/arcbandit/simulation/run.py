@@ -273,6 +273,7 @@ def make_world(task: Task) -> World:
     slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors])
     return World(
         mean_rewards=task.instance.mean_rewards.copy(),
+        revenues=task.instance.mean_rewards * task.instance.context_probabilities,
         probabilities=task.instance.context_probabilities.copy(),
         optimal_value=optimum.value,
         used_pairs=np.ascontiguousarray(~optimum.idle_pairs),

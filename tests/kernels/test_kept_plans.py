@@ -5,7 +5,16 @@ import pytest
 
 from arcbandit.kernels.planning import plan as plan_kernel
 from arcbandit.kernels.pricing import FEW_CONTEXTS
-from arcbandit.kernels.program import KEYS_KEPT, PIVOTS, SOMEBODY, Basis, PlanStatus, make_basis, make_workspace
+from arcbandit.kernels.program import (
+    KEYS_KEPT,
+    PIVOTS,
+    SCALES_AGE,
+    SOMEBODY,
+    Basis,
+    PlanStatus,
+    make_basis,
+    make_workspace,
+)
 from arcbandit.planning import assemble_program
 from tests.kernels.modes import COMPILED
 
@@ -41,6 +50,9 @@ def move(rng, program, floors):
         program.root[arm, context] *= 0.9
         program.changed[context] = True
     if rng.random() < 0.1:
+        program.objective[:] *= rng.choice([0.5, 2.0])
+        program.changed[:] = True
+    if rng.random() < 0.1:
         program.floors[:] = floors * rng.choice([0.8, 1.0, 10.0], p=[0.5, 0.3, 0.2])
 
 
@@ -68,6 +80,7 @@ def test_a_kept_allocation_is_the_one_written_afresh(shape, grouped):
     for _ in range(ROUNDS):
         owner = int(rng.choice([0, FIRST_OWNER, SECOND_OWNER], p=[0.05, 0.85, 0.1]))
         before = workspace.counts[PIVOTS]
+        workspace.counts[SCALES_AGE] = rng.integers(5)  # at 0 scales are measured, else those kept must do
         status = plan_kernel(program, bases[owner], True, owner, workspace, allocation)
         again, afresh, checked = plan_afresh(program, bases[owner])
         assert status == again

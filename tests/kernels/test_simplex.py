@@ -3,7 +3,7 @@ import pytest
 
 from arcbandit.kernels.compile import entry_kernel
 from arcbandit.kernels.planning import crash_basis, open_rows, write_allocation
-from arcbandit.kernels.pricing import evaluate, measure_scales
+from arcbandit.kernels.pricing import evaluate, evaluate_again, measure_scales
 from arcbandit.kernels.program import (
     KEY_SHARE,
     PIVOTS,
@@ -15,7 +15,7 @@ from arcbandit.kernels.program import (
     make_basis,
     make_workspace,
 )
-from arcbandit.kernels.simplex import blocking_column, move_along, replace, simplex
+from arcbandit.kernels.simplex import blocking_column, is_optimal, move_along, replace, simplex
 from arcbandit.planning import assemble_program
 from tests.kernels.modes import CASES
 
@@ -49,6 +49,12 @@ def run_simplex(program, basis, workspace, allocation):
     open_rows(workspace, 0)
     crash_basis(program, basis)
     return simplex(program, basis, program.available, 1.0, 0.0, False, False, workspace, allocation)
+
+
+@entry_kernel
+def stays_optimal(program, basis, workspace):
+    """Whether the basis that the simplex ended with is still optimal, without a step."""
+    return evaluate_again(program, basis, workspace) and is_optimal(program, basis, workspace)
 
 
 SMALL = assemble_program(np.ones((2, 2)), np.ones((2, 2)), np.zeros(2), [[1], [2]])
@@ -154,3 +160,23 @@ def test_every_pivot_is_counted():
         workspace = room(program)
         assert run_simplex(program, make_basis(1, 2), workspace, np.zeros((2, 1))) == PlanStatus.OPTIMAL
         assert workspace.counts[PIVOTS] == pivots
+
+
+def test_a_basis_stays_optimal_until_an_open_pair_or_a_surplus_gains_or_a_share_is_negative():
+    """A pair that is closed gains nothing, however good it looks: else every round would search in vain."""
+    means = np.array([[1.0, 2.0, 0.1], [0.5, 0.1, 3.0], [9.0, 0.1, 0.1]])
+    program = assemble_program(means, means, np.array([1.2, 0.5, 0.0]), [[1], [2], [3]])
+    program.available[2, 0] = False
+    workspace, basis = room(program), make_basis(3, 3)
+    assert run_simplex(program, basis, workspace, np.zeros((3, 3))) == PlanStatus.OPTIMAL
+    assert stays_optimal(program, basis, workspace)
+    program.available[2, 0] = True
+    assert not stays_optimal(program, basis, workspace)
+    program.available[2, 0] = False
+    program.floors[1] = 3.2
+    assert not stays_optimal(program, basis, workspace)
+    program.floors[1] = 0.5
+    assert stays_optimal(program, basis, workspace)
+    program.floors[0] = 0.0
+    program.objective[1, 0] = 4.0
+    assert not stays_optimal(program, basis, workspace)

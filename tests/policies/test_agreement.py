@@ -159,3 +159,16 @@ def test_floors_are_met_again_after_rewards_fell_by_eight_orders(seed):
     floors = (instance.revenue_floors, instance.context_probabilities)
     wanted = solve_lp(high, high, *floors, on_infeasible="least_shortfall")
     np.testing.assert_allclose(decider.allocation(), wanted.allocation, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["olp", "oplp", "blp", "greedy"])
+@pytest.mark.parametrize(("noise_scale", "reward"), [(1e-309, 1.0), (1e-160, 1e149)])
+def test_stand_ins_for_unplayed_pairs_are_finite(name, noise_scale, reward):
+    """However small the radii are in which they are counted."""
+    decider = policy(name, [0.1, 0.1], [0.5, 0.5], noise_scale=noise_scale, seed=0)
+    for context in (0, 1, 0):
+        decision = decider.decide(context)
+        assert np.isfinite(decider._memory.matrices).all()
+        assert decider.allocation().sum(axis=0) == pytest.approx(1.0)
+        decider.update(context, decision.arm, reward)

@@ -66,9 +66,9 @@ def bounds_for_unplayed(statistics, available, factor, low, high):
 
 
 @rare_kernel
-def stand_in_for_unplayed(statistics, available, middle, root, means, roots):
+def stand_in_for_unplayed(statistics, middle, root, means, roots):
     """Write means and n^(-1/2), shape (K, C) each, and for a pair never played `middle` and `root`."""
-    n_arms, n_contexts = available.shape
+    n_arms, n_contexts = means.shape
     for arm in range(n_arms):
         for context in range(n_contexts):
             played = statistics.by_pair[PULLS, arm, context] > 0.0

@@ -414,7 +414,8 @@ def may_improve(program, basis, workspace):
     for context in range(basis.key.shape[0]):
         key_value = key_value_beyond_rounding(program, basis, 1.0, context, workspace)
         for arm in range(program.available.shape[0]):
-            found |= value_of(program, 1.0, arm, context, workspace) > key_value
+            gains = value_of(program, 1.0, arm, context, workspace) > key_value
+            found |= gains & program.available[arm, context]
     return found
 
 

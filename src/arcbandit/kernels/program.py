@@ -52,8 +52,8 @@ ENTRY_ROW, ENTRY_COLUMN = range(2)
 BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT, ORDER_KEPT, ORDERS, SCALES_AGE = range(9)
 # BOUNDS_OF: 0 if the bounds are void, else who may resume with them. KEYS_KEPT and ORDER_KEPT: 0 if
 # what is kept of the keys, and the order of elimination, are void.
-# ORDERS: how many orders of elimination were found, so that a basis is known by it. SCALES_AGE: rounds since all scales
-# were measured anew; they are when it is 0.
+# ORDERS: how many orders of elimination were found, so that a basis is known by it. SCALES_AGE: counts rounds; a plan
+# that is taken up again measures all scales when it is 0. It is up to whoever plans to count.
 SOMEBODY = 1
 # Places of Workspace.scalars: the leans at which the bounds were set, the largest root, the largest |reward|, the least
 # value of a basic column.

@@ -43,6 +43,7 @@ from arcbandit.policies.thompson_lp import REDRAWS, SHARE, write_draws
 # enough to cost a round no more than this many pairs.
 MEASURE_EVERY = 64
 PAIRS_A_ROUND = 16
+LEAST_REACH = 1e-150  # a reward may be divided by it
 # Places of the dials.
 OPTIMISM, CAUTION = DIALS, DIALS + 1
 
@@ -68,17 +69,25 @@ def prepare_coefficients(rule, problem, statistics, round_number, attempt, own, 
     settings = problem.settings
     noise_scale = settings[NOISE_SCALE]
     factor = radius_factor(problem.available.size, round_number, noise_scale)
+    optimism = settings[OPTIMISM] if own else 1.0
+    caution = settings[CAUTION] if own else 1.0
     drawn = own and rule == Rule.THOMPSON_LP
-    memory.scalars[OBJECTIVE_LEAN] = 0.0 if drawn else (settings[OPTIMISM] if own else 1.0) * factor
-    memory.scalars[REVENUE_LEAN] = 0.0 if drawn else (settings[CAUTION] if own else 1.0) * factor
     if memory.scalars[ALL_PLAYED] != 0.0 and not drawn:
+        memory.scalars[OBJECTIVE_LEAN] = optimism * factor
+        memory.scalars[REVENUE_LEAN] = caution * factor
         return True
     low, high = bounds_for_unplayed(statistics, problem.available, factor, settings[REWARD_LOW], settings[REWARD_HIGH])
     if drawn:
+        memory.scalars[OBJECTIVE_LEAN] = 0.0
+        memory.scalars[REVENUE_LEAN] = 0.0
         write_draws(problem, statistics, noise_scale, settings[SHARE], high, round_number, attempt, seed, epoch, memory)
         return False
-    middle, root = 0.5 * (low + high), 0.5 * (high - low) / factor
-    stand_in_for_unplayed(statistics, problem.available, middle, root, memory.matrices[MEANS], memory.matrices[ROOTS])
+    # So many roots on either side of the middle are the bounds that stand for infinite ones.
+    reach = max(factor, LEAST_REACH)
+    memory.scalars[OBJECTIVE_LEAN] = optimism * reach
+    memory.scalars[REVENUE_LEAN] = caution * reach
+    root = 0.5 * (high - low) / reach
+    stand_in_for_unplayed(statistics, 0.5 * (low + high), root, memory.matrices[MEANS], memory.matrices[ROOTS])
     return False
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from arcbandit.kernels.compile import kernel
+from arcbandit.kernels.compile import config, kernel
 from arcbandit.kernels.confidence import Statistics
 from arcbandit.kernels.cuda import compile_for_device, with_shape
 from arcbandit.kernels.program import Workspace
@@ -144,7 +144,8 @@ def play_source(rule: int, fields: tuple[Field, ...]) -> str:
     offset = 0
     # Whole numbers of 32 bits are arms, contexts, rows or places of an array. What a thread keeps in memory should be
     # little, as all threads of a multiprocessor share a cache.
-    small = max(length for field in fields for length in field.shape) < 2**7
+    # The simulator would work out sums of bytes in a byte, as NumPy does and Numba does not.
+    small = max(length for field in fields for length in field.shape) < 2**7 and not config.ENABLE_CUDASIM
     for field in fields:
         if field.shared:
             if field.shape:

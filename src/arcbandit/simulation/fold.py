@@ -82,6 +82,16 @@ def take_in_value(value, number, mean, squares, lowest, highest):
 
 
 @kernel
+def take_in_at(value, number, moments, cell):
+    """Take the value of epoch `number` into the moments of a cell."""
+    mean, squares, lowest, highest = take_in_value(
+        value, number, moments[MEAN, cell], moments[SQUARES, cell], moments[LOWEST, cell], moments[HIGHEST, cell]
+    )
+    moments[MEAN, cell], moments[SQUARES, cell] = mean, squares
+    moments[LOWEST, cell], moments[HIGHEST, cell] = lowest, highest
+
+
+@kernel
 def place_of_cell(cell, n_checkpoints, n_floors):
     """What a cell stands for: (metric, checkpoint, -1) or (kind, checkpoint, floor)."""
     if cell < N_METRICS * n_checkpoints:
@@ -104,16 +114,12 @@ def take_in_lane(records, floor_records, taken, cell, lane, moments):
     # Worked out once: whole divisions take a GPU longer than all the rest.
     metric, checkpoint, floor = place_of_cell(cell, records.shape[2], floor_records.shape[3])
     n_lanes = moments.shape[0]
-    mean, squares = moments[lane, MEAN, cell], moments[lane, SQUARES, cell]
-    lowest, highest = moments[lane, LOWEST, cell], moments[lane, HIGHEST, cell]
     first = (lane - taken) % n_lanes
     number = (taken + first) // n_lanes
     for epoch in range(first, records.shape[0], n_lanes):
         number += 1
         value = value_at(records, floor_records, epoch, metric, checkpoint, floor)
-        mean, squares, lowest, highest = take_in_value(value, number, mean, squares, lowest, highest)
-    moments[lane, MEAN, cell], moments[lane, SQUARES, cell] = mean, squares
-    moments[lane, LOWEST, cell], moments[lane, HIGHEST, cell] = lowest, highest
+        take_in_at(value, number, moments[lane], cell)
 
 
 @kernel
@@ -144,12 +150,18 @@ def pack_cell(counts, cell, first_bin, start, packed):
 @entry_kernel
 def take_in_epochs(records, floor_records, taken, moments, counts):
     """Take the epochs of the records, after `taken` epochs before, into every cell."""
+    n_lanes = moments.shape[0]
     for cell in range(moments.shape[2]):
-        for lane in range(moments.shape[0]):
-            take_in_lane(records, floor_records, taken, cell, lane, moments)
         metric, checkpoint, floor = place_of_cell(cell, records.shape[2], floor_records.shape[3])
+        lane, number = taken % n_lanes, taken // n_lanes + 1
         for epoch in range(records.shape[0]):
-            counts[cell, bin_of(value_at(records, floor_records, epoch, metric, checkpoint, floor))] += 1
+            value = value_at(records, floor_records, epoch, metric, checkpoint, floor)
+            take_in_at(value, number, moments[lane], cell)
+            counts[cell, bin_of(value)] += 1
+            lane += 1
+            if lane == n_lanes:
+                lane = 0
+                number += 1
 
 
 @entry_kernel
@@ -162,11 +174,9 @@ def merge_all_lanes(taken, moments):
 @entry_kernel
 def take_in_values(values, moments, counts):
     """Take values, one an epoch, into the one cell there is."""
-    mean, squares, lowest, highest = 0.0, 0.0, 0.0, 0.0
     for place in range(values.shape[0]):
-        mean, squares, lowest, highest = take_in_value(values[place], place + 1, mean, squares, lowest, highest)
+        take_in_at(values[place], place + 1, moments, 0)
         counts[0, bin_of(values[place])] += 1
-    moments[MEAN, 0], moments[SQUARES, 0], moments[LOWEST, 0], moments[HIGHEST, 0] = mean, squares, lowest, highest
 
 
 @entry_kernel

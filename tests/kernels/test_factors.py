@@ -10,14 +10,16 @@ from tests.kernels.modes import CASES
 
 
 @entry_kernel
-def solve_both(program, basis, workspace, right_side, columns, rows):
+def solve_both(program, basis, workspace, right_side, used_up, columns, rows):
     """Factorise W and solve with it both ways; False if it is singular."""
     measure_scales(program, workspace)
     if not factorise(program, basis, workspace):
         return False
     peeled = is_peeled(workspace)
+    if not solve_columns(peeled, workspace, used_up, columns):
+        return False
     solve_rows(peeled, workspace, right_side, rows)
-    return solve_columns(peeled, workspace, right_side, columns)
+    return True
 
 
 def dense(program, basis, workspace):
@@ -47,7 +49,7 @@ def run(program, basis, right_side):
     n_rows = program.floors.size
     workspace = make_workspace(n_arms, n_contexts, n_rows, program.arm_rows.shape[1])
     columns, rows = np.zeros(n_rows), np.zeros(n_rows)
-    regular = solve_both(program, basis, workspace, right_side.copy(), columns, rows)
+    regular = solve_both(program, basis, workspace, right_side, right_side.copy(), columns, rows)
     return regular, columns, rows, workspace
 
 

@@ -374,8 +374,9 @@ def solve_peeled_columns(workspace, right_side, solution):
         row = workspace.order[PIVOT_ROW, step]
         other = workspace.order[OTHER_ENTRY, step]
         pivot = entry_value[workspace.order[PIVOT_ENTRY, step]]
-        singular |= abs(pivot) <= SINGULARITY_TOLERANCE * workspace.by_row[ROW_SCALE, row]
-        value = right_side[row] / pivot
+        tiny = abs(pivot) <= SINGULARITY_TOLERANCE * workspace.by_row[ROW_SCALE, row]
+        singular |= tiny
+        value = right_side[row] / (1.0 if tiny else pivot)
         solution[workspace.order[PIVOT_COLUMN, step]] = value
         if other >= 0:
             right_side[entry_row[other]] -= entry_value[other] * value

@@ -252,8 +252,10 @@ def evaluate_again(program, basis, workspace):
     if workspace.counts[ORDER_KEPT] == 0 or program.arm_rows.shape[1] != 1 or not is_peeled(workspace):
         return False
     reload_columns(program, basis, workspace)
+    if not evaluate_shares(program, basis, True, workspace):
+        return False
     evaluate_prices(program, basis, 1.0, 0.0, True, workspace)
-    return evaluate_shares(program, basis, True, workspace)
+    return True
 
 
 @kernel

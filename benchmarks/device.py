@@ -3,22 +3,12 @@
 from collections.abc import Callable
 
 from arcbandit import paper_instance, simulate
-from arcbandit.simulation.device import play_on_device
-from arcbandit.simulation.run import bind, make_world
-from benchmarks.learning import task
 from benchmarks.measure import Outcome, Requirement, Spread, Workload, seconds, take_turns
 
 HORIZON = 50_000
 # Eight times as many as an H200 has room for at once.
 EPOCHS = 270_336
 CPU_EPOCHS = 20
-
-
-def play_alone(name: str) -> None:
-    """Play the epochs without taking them into a summary."""
-    one = task(name, HORIZON)
-    for _ in play_on_device(bind(one), make_world(one), HORIZON, EPOCHS, one.checkpoints, window=0):
-        pass
 
 
 def rounds_of(policy: str) -> Callable[[int], Outcome]:
@@ -43,14 +33,12 @@ def rounds_of(policy: str) -> Callable[[int], Outcome]:
             return seconds(play) / (HORIZON * CPU_EPOCHS)
 
         ours, alternative = take_turns([device_round, core_round], turns)
-        playing = seconds(lambda: play_alone(policy)) / (HORIZON * EPOCHS)
         return Outcome(
             ours=ours,
             alternative=alternative,
             alternative_name="one core",
             details={
                 "rounds_per_second": 1.0 / Spread.of(ours).median,
-                "rounds_per_second_playing_alone": 1.0 / playing,
                 "epochs": EPOCHS,
                 "regret": regrets["mean"],
                 "standard_error": regrets["standard_error"],

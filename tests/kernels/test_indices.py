@@ -3,24 +3,17 @@
 import numpy as np
 import pytest
 
-from arcbandit import GroupFloor, Instance, paper_instance, policy
+from arcbandit import Instance, policy
 from arcbandit.policies.registry import POLICIES
 from arcbandit.simulation import run
 from arcbandit.simulation.loop import make_meters
 from tests.kernels.modes import COMPILED
+from tests.simulation.play_on_device import GROUPS, NU
 
 pytestmark = pytest.mark.skipif(
     COMPILED, reason="compiled code does not ask the array: `make test` runs this uncompiled"
 )
 
-NU = paper_instance("nu")
-GROUPS = Instance(
-    NU.mean_rewards,
-    [0.5, 0.1, 0.2],
-    NU.context_probabilities,
-    arms=["one", "two", "three"],
-    group_floors=[GroupFloor("pair", ("two", "three"), 0.6)],
-)
 INFEASIBLE = Instance(NU.mean_rewards, [9.0, 9.0, 9.0], NU.context_probabilities)
 AWAY = np.array([[True, True, True], [True, True, True], [False, True, True]])
 

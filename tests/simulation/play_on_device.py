@@ -8,11 +8,21 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from arcbandit import GroupFloor, Instance, ObservedRewards, paper_instance, policy, simulate
 from arcbandit.simulation import device
 
 POLICIES = ("olp", "oplp", "blp", "greedy", "thompson-lp", "optimistic3", "doc", "spoc")
 NU = paper_instance("nu")
+GROUPS = Instance(
+    NU.mean_rewards,
+    [0.5, 0.1, 0.2],
+    NU.context_probabilities,
+    arms=["one", "two", "three"],
+    group_floors=[GroupFloor("pair", ("two", "three"), 0.6)],
+)
+MANY_PAIRS = Instance(np.random.default_rng(0).random((12, 11)), np.full(12, 0.03), np.full(11, 1 / 11))
 
 
 class Sizes(NamedTuple):
@@ -34,17 +44,10 @@ SIMULATOR = Sizes(epochs=3, horizon=40, equal_plays=1.0, many_epochs=24, many_ro
 
 def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
     """What the plain cases leave out."""
-    groups = Instance(
-        NU.mean_rewards,
-        [0.5, 0.1, 0.2],
-        NU.context_probabilities,
-        arms=["one", "two", "three"],
-        group_floors=[GroupFloor("pair", ("two", "three"), 0.6)],
-    )
     observed = ObservedRewards([[[9.0], [3.0, 1.0], [6.0]], [[0.0, 1.0], [1.5], [0.0]], [[0.0], [0.0], [2.0, 4.0]]])
     cases = {
         "groups, windows, unknown probabilities": {
-            "instance": groups,
+            "instance": GROUPS,
             "policies": [policy("blp", estimate_contexts=True)],
             "window": 7,
         },
@@ -54,6 +57,7 @@ def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
             "available": [[True, True, True], [True, True, True], [False, True, True]],
             "suboptimality_gap": 0.1,
         },
+        "more pairs than a byte can number": {"instance": MANY_PAIRS, "policies": ["olp"]},
         "observed rewards": {
             "instance": observed.instance([0.5, 0.1, 0.1], [0.5, 0.25, 0.25]),
             "policies": ["oplp"],

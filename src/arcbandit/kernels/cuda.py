@@ -78,7 +78,7 @@ def compile_for_device(name: str, source: str, names: dict[str, Any]) -> Any:
     exec(compile(source, f"<kernel {name}>" if file is None else str(file), "exec"), scope)
     if config.ENABLE_CUDASIM:
         return cuda.jit(scope[name])
-    dispatcher = cuda.jit(scope[name], lto=False)  # what is linked is PTX, not the code that NVVM would optimise
+    dispatcher = cuda.jit(scope[name], lto=False)  # nothing is linked: device_code gives the driver PTX
     if folder is not None and file is not None:
         cache_on_disk(dispatcher, folder)
     return DeviceKernel(dispatcher)

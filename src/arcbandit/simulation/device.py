@@ -141,7 +141,7 @@ def epochs_of_a_chunk(epochs: int, bytes_of_an_epoch: int) -> int:
 
 
 def state_bytes(bound: Policy, window: int = 0) -> int:
-    """Bytes of the local arrays with which a thread plays this policy."""
+    """Bytes of the local arrays with which a thread plays this policy, as if no place fitted a byte."""
     return sum(value.nbytes for field, value in entries_of(tuples_of(bound, window)) if not field.shared)
 
 

@@ -71,24 +71,19 @@ def bin_of(value):
 
 
 @kernel
-def take_in_value(value, number, mean, squares, lowest, highest):
-    """The moments (mean, squares, lowest, highest) with the value of epoch `number`, counted from 1."""
+def take_in_value(value, number, moments, cell):
+    """Take the value of epoch `number`, counted from 1, into the moments of a cell."""
     if number == 1:
-        mean, squares, lowest, highest = 0.0, 0.0, value, value
+        moments[MEAN, cell], moments[SQUARES, cell] = 0.0, 0.0
+        moments[LOWEST, cell], moments[HIGHEST, cell] = value, value
+    mean = moments[MEAN, cell]
     # Where every value is the same infinity their difference is none, and not NaN.
     distance = 0.0 if value == mean else value - mean
     mean += distance / number
-    return mean, squares + distance * (value - mean), min(lowest, value), max(highest, value)
-
-
-@kernel
-def take_in_at(value, number, moments, cell):
-    """Take the value of epoch `number` into the moments of a cell."""
-    mean, squares, lowest, highest = take_in_value(
-        value, number, moments[MEAN, cell], moments[SQUARES, cell], moments[LOWEST, cell], moments[HIGHEST, cell]
-    )
-    moments[MEAN, cell], moments[SQUARES, cell] = mean, squares
-    moments[LOWEST, cell], moments[HIGHEST, cell] = lowest, highest
+    moments[MEAN, cell] = mean
+    moments[SQUARES, cell] += distance * (value - mean)
+    moments[LOWEST, cell] = min(moments[LOWEST, cell], value)
+    moments[HIGHEST, cell] = max(moments[HIGHEST, cell], value)
 
 
 @kernel
@@ -119,7 +114,7 @@ def take_in_lane(records, floor_records, taken, cell, lane, moments):
     for epoch in range(first, records.shape[0], n_lanes):
         number += 1
         value = value_at(records, floor_records, epoch, metric, checkpoint, floor)
-        take_in_at(value, number, moments[lane], cell)
+        take_in_value(value, number, moments[lane], cell)
 
 
 @kernel
@@ -156,7 +151,7 @@ def take_in_epochs(records, floor_records, taken, moments, counts):
         lane, number = taken % n_lanes, taken // n_lanes + 1
         for epoch in range(records.shape[0]):
             value = value_at(records, floor_records, epoch, metric, checkpoint, floor)
-            take_in_at(value, number, moments[lane], cell)
+            take_in_value(value, number, moments[lane], cell)
             counts[cell, bin_of(value)] += 1
             lane += 1
             if lane == n_lanes:
@@ -175,7 +170,7 @@ def merge_all_lanes(taken, moments):
 def take_in_values(values, moments, counts):
     """Take values, one an epoch, into the one cell there is."""
     for place in range(values.shape[0]):
-        take_in_at(values[place], place + 1, moments, 0)
+        take_in_value(values[place], place + 1, moments, 0)
         counts[0, bin_of(values[place])] += 1
 
 

@@ -55,6 +55,11 @@ class Problem(NamedTuple):
         return np.concatenate([self.revenue_floors, [group.floor for group in self.groups]])
 
     @property
+    def asks(self):
+        """Which floors ask for anything: a floor of zero promises nothing and has no row, shape (K + G,)."""
+        return self.floors != 0
+
+    @property
     def row_scale(self):
         """Largest |coefficient| of each floor's row, 1 where all are zero, shape (K + G,)."""
         largest = np.where(self.open, np.abs(self.revenue), 0.0).max(axis=1)
@@ -101,11 +106,12 @@ def check_optimal(problem, plan):
     check_allocation(problem, plan.allocation)
     objective, revenue = problem.objective, problem.revenue
 
-    lacking = (problem.floors - problem.earned(plan.allocation)) / problem.row_scale
+    lacking = np.where(problem.asks, problem.floors - problem.earned(plan.allocation), 0.0) / problem.row_scale
     assert lacking.max() <= FLOOR_TOLERANCE, f"a floor is missed by {lacking.max()} of its scale"
 
     prices = np.concatenate([plan.floor_prices, plan.group_prices])
     assert (prices >= 0).all()
+    assert (prices[~problem.asks] == 0).all()
 
     arm_prices = problem.arm_prices(prices)[:, None]
     worth = objective + arm_prices * revenue
@@ -124,6 +130,7 @@ def infeasibility(problem, prices):
     """y . lambda - sum_c max_k Y_k b_kc less all rounding that these sums may hold: positive proves infeasibility."""
     prices = np.asarray(prices)
     assert (prices >= 0).all()
+    assert (prices[~problem.asks] == 0).all()
     worth = problem.arm_prices(prices)[:, None] * problem.revenue
     reachable = np.where(problem.open, worth, -np.inf).max(axis=0)
     needed = prices * problem.floors

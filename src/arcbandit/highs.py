@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import MissingExtraError
-from arcbandit.kernels.program import PlanStatus, Program
+from arcbandit.kernels.program import NO_FLOOR, PlanStatus, Program
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,8 @@ class _Model:
         n_pairs = self.n_arms * self.n_contexts
         ones = np.ones(self.n_contexts)
         self.column_upper = np.concatenate([np.where(program.available.ravel(), np.inf, 0.0), np.zeros(self.n_rows)])
-        self.row_lower = np.concatenate([program.floors / self.row_scale, ones])
+        lower = np.where(program.floors == NO_FLOOR, -np.inf, program.floors / self.row_scale)
+        self.row_lower = np.concatenate([lower, ones])
         self.row_upper = np.concatenate([np.full(self.n_rows, np.inf), ones])
         self.shortfall_cost = np.zeros(self.n_rows)
         self.column_dual = np.zeros(n_pairs + self.n_rows)

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from arcbandit.errors import EnumerationLimitError, InfeasibleError, InvalidInputError, PlanningError
 from arcbandit.instance import Instance
-from arcbandit.kernels.program import Basis, PlanStatus, make_basis
+from arcbandit.kernels.program import NO_FLOOR, Basis, PlanStatus, make_basis
 from arcbandit.planning import (
     ActiveSet,
     Plan,
     assemble_program,
     make_program,
-    plan,
+    plan_over_all_floors,
     rows_of_arms,
     solve_program,
 )
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 CANDIDATE_LIMIT = 100_000  # candidate sets that are enumerated without being asked twice
-VALUE_TOLERANCE = 1e-10  # relative: two values this close are one
+VALUE_TOLERANCE = 1e-10  # of the revenue at stake: two values this close are one
 
 
 class Regime(enum.StrEnum):
@@ -66,7 +66,11 @@ class _Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """Everything the oracle knows about an instance. What needs feasible floors is None where they are not."""
+    """Everything the oracle knows about an instance. What needs feasible floors is None where they are not.
+
+    As the paper defines them, its constants count the floors of all K arms, those of zero included, which planning and
+    learning leave out. Both agree unless a mean reward is negative.
+    """
 
     instance: Instance
     plan: Plan  # optimal, or of least shortfall
@@ -174,7 +178,7 @@ class Analysis:
             return None
         at_least = problem.best(0.0, slack=(least, least))
         wide = (least, least + problem.span)
-        scale = max(1.0, abs(self.plan.value))
+        scale = _at_stake(self.instance)
         sensitivity = _steepest(problem, at_least, wide, problem.best(0.0, slack=wide), scale)
         assert self.performance_sensitivity is not None
         loss = self.plan.value - at_least.revenue
@@ -192,7 +196,7 @@ def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> An
     >>> found.value, found.feasibility_margin, found.performance_sensitivity
     (5.25, 0.25, 2.0)
     """
-    best = plan(instance, on_infeasible="least_shortfall")
+    best = plan_over_all_floors(instance)
     without_floors = float(instance.weighted_means.max(axis=0).sum())
     problem = _SlackProblem.above(instance)
     margin = problem.largest_margin()
@@ -201,12 +205,12 @@ def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> An
     # The optimal plan is a witness that the margin is not negative, whatever rounding says.
     margin = max(margin, 0.0)
     cost = without_floors - best.value
-    free = cost <= VALUE_TOLERANCE * max(1.0, abs(without_floors))
+    scale = _at_stake(instance)
+    free = cost <= VALUE_TOLERANCE * scale
     sensitivity = 0.0
     if margin > 0.0:
         at_margin = problem.best(0.0, slack=(margin, margin))
         at_most = (0.0, margin)
-        scale = max(1.0, abs(best.value))
         sensitivity = _steepest(problem, at_margin, at_most, problem.best(0.0, slack=at_most), scale)
     return Analysis(
         instance,
@@ -335,18 +339,22 @@ def _largest_floors(instance: Instance) -> Floats:
     """The most that each arm can earn while the other floors are met, shape (K,)."""
     weighted = instance.weighted_means
     floors = np.concatenate([instance.revenue_floors, [group.floor for group in instance.group_floors]])
-    out_of_the_way = -1.0 - float(np.abs(weighted).sum())
     largest = np.empty(instance.n_arms)
     for arm in range(instance.n_arms):
         objective = np.zeros_like(weighted)
         objective[arm] = weighted[arm]
         own = floors.copy()
-        own[arm] = out_of_the_way
+        own[arm] = NO_FLOOR
         found = solve_program(make_program(objective, weighted, own, instance.group_members))
         if found.status != PlanStatus.OPTIMAL:
             raise PlanningError(f"The solver gave up on the largest floor of arm {instance.arms[arm]!r}.")
         largest[arm] = (objective * found.allocation).sum()
     return largest
+
+
+def _at_stake(instance: Instance) -> float:
+    """The unit of revenue: what the arms of largest |p mu| amount to."""
+    return float(np.abs(instance.weighted_means).max(axis=0).sum())
 
 
 def _n_rows(instance: Instance) -> int:

@@ -12,13 +12,22 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arcbandit.certificate import (
+    Certificate,
+    Coefficients,
+    certify_least_shortfall,
+    certify_optimal,
+    proves_infeasible,
+)
 from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
 from arcbandit.instance import GroupFloor, Instance
 from arcbandit.kernels.planning import plan as plan_kernel
 from arcbandit.kernels.program import (
     FEASIBILITY_TOLERANCE,
+    NO_FLOOR,
     PRICE,
     RAY,
+    SHORTFALL_PRICE,
     Basis,
     PlanStatus,
     Program,
@@ -34,7 +43,9 @@ __all__ = [
     "assemble_program",
     "make_program",
     "plan",
+    "plan_over_all_floors",
     "rows_of_arms",
+    "rows_without_zeros",
     "solve_lp",
     "solve_program",
 ]
@@ -44,6 +55,9 @@ Flags = NDArray[np.bool_]
 
 # A floor met, or a share used, to within this much of its row's largest coefficient counts as met exactly.
 ACTIVITY_TOLERANCE = 1e-9
+# A floor lacks what is beyond this part of it, and beyond what rounding of shares makes of its largest coefficient.
+SHORTFALL_TOLERANCE = 4 * FEASIBILITY_TOLERANCE
+ROUNDING = 2e-15
 
 
 class ActiveSet(NamedTuple):
@@ -57,12 +71,13 @@ class ActiveSet(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What the kernel found: `prices` are optimal ones, or prove that the floors conflict."""
+    """What a solver found. `prices` are optimal ones or, if INFEASIBLE, those among the plans of least shortfall."""
 
     status: PlanStatus
     allocation: Floats  # shape (K, C)
-    prices: Floats  # shape (M,)
-    ray: Floats  # shape (M,), all zero unless INFEASIBLE
+    prices: Floats  # shape (M,), >= 0 if OPTIMAL
+    ray: Floats  # prices that prove that the floors conflict, shape (M,), all zero unless INFEASIBLE
+    shortfall_prices: Floats  # prices of the least total shortfall, shape (M,), all zero unless INFEASIBLE
     basis: Basis
 
 
@@ -87,16 +102,17 @@ class Plan:
     revenue_scale: Floats = field(repr=False)  # largest |p mu_cons| of each row, shape (K + G,)
     conflicting_floors: tuple[int, ...] = ()  # rows (arms, then groups) that cannot be met together
     basis: Basis | None = field(default=None, repr=False)  # to start a later plan from
+    certificate: Certificate | None = field(default=None, repr=False)  # how far from proven it is, if we solved it
 
     @cached_property
     def shortfall(self) -> Floats:
         """(lambda_k - g_k)_+ of each arm, shape (K,), rounding left out."""
-        return _beyond_rounding(self.revenue_floors - self.arm_revenue, self.revenue_scale[: self.n_arms])
+        return _beyond_rounding(self.revenue_floors, self.arm_revenue, self.revenue_scale[: self.n_arms])
 
     @cached_property
     def group_shortfall(self) -> Floats:
         """What each group floor lacks, shape (G,)."""
-        return _beyond_rounding(self.group_floors - self.group_revenue, self.revenue_scale[self.n_arms :])
+        return _beyond_rounding(self.group_floors, self.group_revenue, self.revenue_scale[self.n_arms :])
 
     @property
     def total_shortfall(self) -> float:
@@ -215,6 +231,15 @@ def plan(
     """
     if not isinstance(instance, Instance):
         raise InvalidInputError(f"instance must be an Instance, such as paper_instance('nu'), got {instance!r}.")
+    return _solve_instance(instance, solver, on_infeasible)
+
+
+def plan_over_all_floors(instance: Instance) -> Plan:
+    """LP(mu, mu) as the paper writes it, floors of zero among its constraints; of least shortfall if infeasible."""
+    return _solve_instance(instance, "simplex", "least_shortfall", zero_floors=True)
+
+
+def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero_floors: bool = False) -> Plan:
     return _solve(
         instance.mean_rewards,
         instance.mean_rewards,
@@ -227,6 +252,7 @@ def plan(
         on_infeasible,
         None,
         [*instance.arms, *(group.name for group in instance.group_floors)],
+        zero_floors=zero_floors,
     )
 
 
@@ -251,6 +277,16 @@ def rows_of_arms(members: Flags) -> list[list[int]]:
     return [
         [arm + 1] + [n_arms + group + 1 for group in range(n_groups) if members[group, arm]] for arm in range(n_arms)
     ]
+
+
+def rows_without_zeros(floors: ArrayLike) -> Floats:
+    """The floors as rows of a program: a floor of zero promises nothing, so it has no row.
+
+    With a row, an arm would have to be left alone as soon as its reward is estimated below zero, and could never show
+    that it is not.
+    """
+    amounts = np.array(floors, dtype=np.float64)
+    return np.where(amounts == 0.0, NO_FLOOR, amounts)
 
 
 def assemble_program(
@@ -297,8 +333,9 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
     return Solution(
         status=status,
         allocation=allocation,
-        prices=np.maximum(workspace.by_row[PRICE, :n_rows], 0.0),
-        ray=workspace.by_row[RAY, :n_rows].copy() if infeasible else np.zeros(n_rows),
+        prices=workspace.by_row[PRICE, :n_rows] if infeasible else np.maximum(workspace.by_row[PRICE, :n_rows], 0.0),
+        ray=workspace.by_row[RAY, :n_rows] if infeasible else np.zeros(n_rows),
+        shortfall_prices=workspace.by_row[SHORTFALL_PRICE, :n_rows] if infeasible else np.zeros(n_rows),
         basis=basis,
     )
 
@@ -315,27 +352,33 @@ def _solve(
     on_infeasible: str,
     warm_start: Plan | None,
     names: Sequence[str],
+    *,
+    zero_floors: bool = False,
 ) -> Plan:
-    """Solve the problem, and turn what was found into a Plan or an error."""
+    """Solve the problem, and turn what was found into a Plan or an error; `zero_floors` have rows if asked for."""
     if on_infeasible not in ("raise", "least_shortfall"):
         raise InvalidInputError(f"on_infeasible must be 'raise' or 'least_shortfall', got {on_infeasible!r}.")
-    rows = np.concatenate([floors, group_floors])
+    asked = np.concatenate([floors, group_floors])
+    rows = asked if zero_floors else rows_without_zeros(asked)
     program = make_program(objective, revenue, rows, members, available, probabilities)
     if not program.available.any(axis=0).all():
         context = int(np.flatnonzero(~program.available.any(axis=0))[0])
         raise InvalidInputError(f"available must leave each context an arm, but context {context} has none.")
+    problem = Coefficients(probabilities * objective, probabilities * revenue, program.available, rows, members)
     if solver == "simplex":
         start = _matching_basis(warm_start, program)
         solution = solve_program(program, least_shortfall=True, start=start)
+        certificate = _certify(problem, solution, on_infeasible)
     elif solver == "highs":
         from arcbandit.highs import solve_with_highs
 
-        solution = Solution(*solve_with_highs(program), basis=make_basis(objective.shape[1], len(names)))
+        solution = Solution(*solve_with_highs(program), np.zeros(len(names)), make_basis(objective.shape[1], len(names)))
+        certificate = None
     else:
         raise InvalidInputError(f"solver must be 'simplex' or 'highs', got {solver!r}.")
     if solution.status == PlanStatus.PIVOT_LIMIT:
         raise PlanningError("The solver could neither find an optimal plan nor prove that there is none.")
-    found = _describe(program, solution, members)
+    found = _describe(problem, solution, asked, certificate)
     if found.status == PlanStatus.INFEASIBLE and on_infeasible == "raise":
         conflicting = tuple(names[row] for row in found.conflicting_floors)
         raise InfeasibleError(
@@ -347,33 +390,53 @@ def _solve(
     return found
 
 
-def _describe(program: Program, solution: Solution, members: Flags) -> Plan:
+def _certify(problem: Coefficients, solution: Solution, on_infeasible: str) -> Certificate | None:
+    """Prove what the kernel found, or refuse it: rounding can lead it astray where coefficients span many decades."""
+    if solution.status == PlanStatus.PIVOT_LIMIT:
+        return None
+    if solution.status == PlanStatus.OPTIMAL:
+        certificate = certify_optimal(problem, solution.allocation, solution.prices)
+        holds = certificate.holds
+    else:
+        certificate = certify_least_shortfall(
+            problem, solution.allocation, solution.shortfall_prices, solution.prices
+        )
+        # Who only asks whether there is a plan is answered by the proof that there is none.
+        holds = proves_infeasible(problem, solution.ray) and (certificate.holds or on_infeasible == "raise")
+    if not holds:
+        raise PlanningError(
+            "The solver found a plan that could not be proven right, so it is refused: the coefficients of the floors "
+            f"span too many decades for the digits of a float ({certificate})."
+        )
+    return certificate
+
+
+def _describe(problem: Coefficients, solution: Solution, asked: Floats, certificate: Certificate | None) -> Plan:
     """The Plan of what a solver found."""
-    n_arms = program.objective.shape[0]
-    objective = program.weights * program.objective
-    revenue = program.weights * program.revenue
-    arm_revenue = (revenue * solution.allocation).sum(axis=1)
-    prices = solution.prices
-    arm_prices = prices[:n_arms] + prices[n_arms:] @ members
-    adjusted = np.where(program.available, objective + arm_prices[:, None] * revenue, -np.inf)
-    largest = np.where(program.available, np.abs(revenue), 0.0).max(axis=1)
+    n_arms = problem.objective.shape[0]
+    members = problem.members
+    arm_revenue = (problem.revenue * solution.allocation).sum(axis=1)
+    prices = np.maximum(solution.prices, 0.0)
+    worth = problem.objective + problem.by_arm(prices)[:, np.newaxis] * problem.revenue
+    largest = np.where(problem.available, np.abs(problem.revenue), 0.0).max(axis=1)
     scale = np.concatenate([largest, np.where(members, largest, 0.0).max(axis=1, initial=0.0)])
     strength = solution.ray * np.where(scale > 0, scale, 1.0)
     conflict = np.flatnonzero(strength > FEASIBILITY_TOLERANCE * strength.max(initial=0.0))
     return Plan(
         status=solution.status,
         allocation=solution.allocation,
-        value=float((objective * solution.allocation).sum()),
+        value=float((problem.objective * solution.allocation).sum()),
         arm_revenue=arm_revenue,
-        revenue_floors=program.floors[:n_arms],
+        revenue_floors=asked[:n_arms],
         floor_prices=prices[:n_arms],
-        context_values=adjusted.max(axis=0),
+        context_values=problem.best(worth),
         group_revenue=members @ arm_revenue,
-        group_floors=program.floors[n_arms:],
+        group_floors=asked[n_arms:],
         group_prices=prices[n_arms:],
         revenue_scale=np.where(scale > 0, scale, 1.0),
         conflicting_floors=tuple(conflict.tolist()),
         basis=solution.basis,
+        certificate=certificate,
     )
 
 
@@ -389,8 +452,10 @@ def _matching_basis(warm_start: Plan | None, program: Program) -> Basis | None:
     return warm_start.basis
 
 
-def _beyond_rounding(gap: Floats, scale: Floats) -> Floats:
-    return np.where(gap > ACTIVITY_TOLERANCE * scale, gap, 0.0)
+def _beyond_rounding(floors: Floats, revenue: Floats, scale: Floats) -> Floats:
+    """What is missing of each floor; a floor of zero promises nothing, and one that counts as met lacks nothing."""
+    gap = floors - revenue
+    return np.where((floors != 0.0) & (gap > SHORTFALL_TOLERANCE * np.abs(floors) + ROUNDING * scale), gap, 0.0)
 
 
 def _finite(name: str, values: ArrayLike, dimensions: int) -> Floats:

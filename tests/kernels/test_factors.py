@@ -12,7 +12,7 @@ from tests.kernels.modes import CASES
 @entry_kernel
 def solve_both(program, basis, workspace, right_side, used_up, columns, rows):
     """Factorise W and solve with it both ways; False if it is singular."""
-    measure_scales(program, workspace)
+    measure_scales(program, True, workspace)
     if not factorise(program, basis, workspace):
         return False
     peeled = is_peeled(workspace)

@@ -8,6 +8,7 @@ from arcbandit.kernels.pricing import FEW_CONTEXTS
 from arcbandit.kernels.program import (
     KEYS_KEPT,
     PIVOTS,
+    ROW_SCALE,
     SCALES_AGE,
     SOMEBODY,
     Basis,
@@ -56,13 +57,15 @@ def move(rng, program, floors):
         program.floors[:] = floors * rng.choice([0.8, 1.0, 10.0], p=[0.5, 0.3, 0.2])
 
 
-def plan_afresh(program, basis):
-    """The allocation that the same basis gives in memory never used before."""
+def plan_afresh(program, basis, scales):
+    """The allocation that the same basis and scales, which are stored together, give in memory never used before."""
     n_arms, n_contexts = program.objective.shape
     workspace = make_workspace(n_arms, n_contexts, program.floors.size, program.arm_rows.shape[1])
+    workspace.by_row[ROW_SCALE] = scales
+    workspace.counts[SCALES_AGE] = 1
     allocation = np.full((n_arms, n_contexts), UNTOUCHED)
     copied = program._replace(changed=program.changed.copy())
-    status = plan_kernel(copied, Basis(*(part.copy() for part in basis)), True, 0, workspace, allocation)
+    status = plan_kernel(copied, Basis(*(part.copy() for part in basis)), True, FIRST_OWNER, workspace, allocation)
     return PlanStatus(status), allocation, workspace
 
 
@@ -82,7 +85,7 @@ def test_a_kept_allocation_is_the_one_written_afresh(shape, grouped):
         before = workspace.counts[PIVOTS]
         workspace.counts[SCALES_AGE] = rng.integers(5)  # at 0 scales are measured, else those kept must do
         status = plan_kernel(program, bases[owner], True, owner, workspace, allocation)
-        again, afresh, checked = plan_afresh(program, bases[owner])
+        again, afresh, checked = plan_afresh(program, bases[owner], workspace.by_row[ROW_SCALE])
         assert status == again
         if status == PlanStatus.OPTIMAL:
             assert checked.counts[PIVOTS] == 0
@@ -104,6 +107,6 @@ def test_weights_may_move_if_the_kept_sums_are_given_up():
     allocation = np.zeros(shape)
     for _ in range(5):
         assert plan_kernel(program, basis, True, FIRST_OWNER, workspace, allocation) == PlanStatus.OPTIMAL
-        assert allocation.tobytes() == plan_afresh(program, basis)[1].tobytes()
+        assert allocation.tobytes() == plan_afresh(program, basis, workspace.by_row[ROW_SCALE])[1].tobytes()
         program.weights[:] = program.weights * (1 + 0.01 * rng.random(shape[1]))
         workspace.counts[KEYS_KEPT] = 0

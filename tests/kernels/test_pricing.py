@@ -21,7 +21,7 @@ from tests.kernels.modes import CASES
 @entry_kernel
 def price_everything(program, basis, workspace, found):
     """Evaluate the basis and write the best pair, the first improving pair and the best row into `found`."""
-    measure_scales(program, workspace)
+    measure_scales(program, True, workspace)
     if not evaluate(program, basis, 1.0, 0.0, workspace):
         return False
     excess, arm, context = best_pair(program, basis, program.available, 1.0, workspace)

@@ -29,7 +29,7 @@ def exchange(program, basis, leaving, arm, context, workspace, allocation):
 @entry_kernel
 def step_towards(program, basis, arm, context, bland, workspace, allocation, after):
     """Let a column enter; write the allocation before and after, return (status, step, leaving)."""
-    measure_scales(program, workspace)
+    measure_scales(program, True, workspace)
     if not evaluate(program, basis, 1.0, 0.0, workspace):
         return False, 0.0, -1
     write_allocation(basis, False, workspace, allocation)
@@ -45,10 +45,10 @@ def step_towards(program, basis, arm, context, bland, workspace, allocation, aft
 @entry_kernel
 def run_simplex(program, basis, workspace, allocation):
     """From the crash basis to the end."""
-    measure_scales(program, workspace)
+    measure_scales(program, True, workspace)
     open_rows(workspace, 0)
     crash_basis(program, basis)
-    return simplex(program, basis, program.available, 1.0, 0.0, False, False, workspace, allocation)
+    return simplex(program, basis, program.available, 1.0, 0.0, True, False, False, workspace, allocation)
 
 
 @entry_kernel

@@ -2,7 +2,7 @@
 
 from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.factors import objective_of, revenue_of
-from arcbandit.kernels.pricing import evaluate_again, measure_scales, pair_excess, spread_over_arms
+from arcbandit.kernels.pricing import FEW_PAIRS, evaluate_again, measure_scales, pair_excess, spread_over_arms
 from arcbandit.kernels.program import (
     ARM_DUAL_ROW,
     BOUNDS_OF,
@@ -11,18 +11,21 @@ from arcbandit.kernels.program import (
     KEY_SHARE,
     KEYS_KEPT,
     LEAST_SHARE,
+    NO_FLOOR,
     PRICE,
     RAY,
+    ROUNDING_TOLERANCE,
     ROW_SCALE,
     SCALES_AGE,
     SHORTFALL,
     SHORTFALL_OPEN,
+    SHORTFALL_PRICE,
     SLOT_VALUE,
     SURPLUS,
     SURPLUS_OPEN,
     PlanStatus,
 )
-from arcbandit.kernels.simplex import is_optimal, simplex
+from arcbandit.kernels.simplex import allowance_of, is_optimal, measure_allowances, simplex
 
 ATTEMPTS = 6
 MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
@@ -53,23 +56,31 @@ def crash_basis(program, basis):
 
 @rare_kernel
 def is_usable(program, basis):
-    """Whether a given basis names available pairs only and may serve as a start."""
+    """Whether a given basis may serve as a start: its pairs are available, and rows without a floor have a surplus."""
     for context in range(basis.key.shape[0]):
         key = basis.key[context]
         if key < 0 or not program.available[key, context]:
             return False
+    loose = 0
+    for row in range(basis.slot_arm.shape[0]):
+        loose += 1 if program.floors[row] == NO_FLOOR else 0
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
         if context == SHORTFALL:
             return False
-        if context >= 0 and not program.available[basis.slot_arm[slot], context]:
+        if context == SURPLUS:
+            loose -= 1 if program.floors[basis.slot_arm[slot]] == NO_FLOOR else 0
+        elif not program.available[basis.slot_arm[slot], context]:
             return False
-    return True
+    return loose == 0
 
 
 @rare_kernel
 def proves_infeasible(program, workspace):
-    """Whether the prices of the ray show that no plan meets the floors: sum_c max_k y_k b_kc < y . r."""
+    """Whether the prices of the ray show that no plan meets the floors: sum_c max_k y_k b_kc < y . r.
+
+    The floors are those that count as met, a small part lower, and the difference must be beyond rounding.
+    """
     n_arms, n_contexts = program.revenue.shape
     ray = workspace.by_row[RAY]
     arm_ray = workspace.by_arm[ARM_DUAL_ROW]
@@ -78,7 +89,8 @@ def proves_infeasible(program, workspace):
     size = 0.0
     for row in range(program.floors.shape[0]):
         needed += ray[row] * program.floors[row]
-        size = max(size, ray[row] * workspace.by_row[ROW_SCALE, row])
+        size += ray[row] * abs(program.floors[row])
+    needed -= FEASIBILITY_TOLERANCE * size
     reachable = 0.0
     for context in range(n_contexts):
         best = -1e300
@@ -86,7 +98,8 @@ def proves_infeasible(program, workspace):
             if program.available[arm, context]:
                 best = max(best, arm_ray[arm] * revenue_of(program, arm, context))
         reachable += best
-    return reachable < needed - 0.1 * FEASIBILITY_TOLERANCE * size
+        size += abs(best)
+    return reachable < needed - ROUNDING_TOLERANCE * size
 
 
 @rare_kernel
@@ -135,15 +148,50 @@ def open_rows(workspace, shortfall):
 
 
 @rare_kernel
-def falls_short_nowhere(basis, workspace):
-    """Whether every shortfall in the basis is zero; then each is exchanged for its row's surplus, which is zero too."""
+def falls_short_nowhere(program, basis, workspace):
+    """Whether every shortfall in the basis is one that a floor which counts as met may have."""
+    measure_allowances(program, basis, workspace)
     for slot in range(basis.slot_arm.shape[0]):
-        if basis.slot_context[slot] == SHORTFALL and workspace.by_row[SLOT_VALUE, slot] > FEASIBILITY_TOLERANCE:
-            return False
+        if basis.slot_context[slot] == SHORTFALL:
+            if workspace.by_row[SLOT_VALUE, slot] > allowance_of(program, basis, slot, workspace):
+                return False
+    return True
+
+
+@rare_kernel
+def end_shortfalls(basis):
+    """Exchange each shortfall, which is as good as zero, for its row's surplus."""
     for slot in range(basis.slot_arm.shape[0]):
         if basis.slot_context[slot] == SHORTFALL:
             basis.slot_context[slot] = SURPLUS
-    return True
+
+
+@rare_kernel
+def price_all_columns(program, basis, workspace):
+    """Turn prices among the plans that fall short least into prices among all, by adding a multiple of the shortfall's.
+
+    The prices at hand leave columns out of account that the prices of the least shortfall exclude; so much of the
+    latter is added that none of these is worth entering.
+    """
+    n_arms, n_contexts = program.objective.shape
+    ray = workspace.by_row[SHORTFALL_PRICE]
+    arm_ray = workspace.by_arm[ARM_DUAL_ROW]
+    spread_over_arms(program, ray, arm_ray)
+    multiple = 0.0
+    for row in range(program.floors.shape[0]):
+        if workspace.by_row[PRICE, row] < 0.0 and ray[row] > 0.0:
+            multiple = max(multiple, -workspace.by_row[PRICE, row] / ray[row])
+    for context in range(n_contexts):
+        key = basis.key[context]
+        at_key = arm_ray[key] * revenue_of(program, key, context)
+        for arm in range(n_arms):
+            if program.available[arm, context] and not workspace.face[arm, context]:
+                excess = pair_excess(program, basis, 1.0, arm, context, workspace)
+                loss = at_key - arm_ray[arm] * revenue_of(program, arm, context)
+                if excess > 0.0 and loss > 0.0:
+                    multiple = max(multiple, excess / loss)
+    for row in range(program.floors.shape[0]):
+        workspace.by_row[PRICE, row] += multiple * ray[row]
 
 
 @rare_kernel
@@ -198,7 +246,8 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
     if not resume:
         workspace.counts[BOUNDS_OF] = 0
         open_rows(workspace, 0)
-        measure_scales(program, workspace)
+        if owner == 0 or program.available.size > FEW_PAIRS:
+            measure_scales(program, owner == 0, workspace)
     warm = resume or is_usable(program, basis)
     stage = MEET_FLOORS
     proven = False
@@ -211,46 +260,55 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
             open_rows(workspace, 1)
             start_short(program, basis)
         weight = 0.0 if stage == FALL_SHORT_LEAST else 1.0
+        dual = stage == MEET_FLOORS
         if not resume:
             workspace.counts[BOUNDS_OF] = 0
             workspace.counts[KEYS_KEPT] = 0
-        status = simplex(program, basis, allowed, weight, 1.0 - weight, resume, evaluated, workspace, allocation)
+        status = simplex(program, basis, allowed, weight, 1.0 - weight, dual, resume, evaluated, workspace, allocation)
         evaluated = False
-        if status == PlanStatus.OPTIMAL and stage != FALL_SHORT_LEAST:
-            write_allocation(basis, resume, workspace, allocation)
-            workspace.counts[BOUNDS_OF] = owner if stage == MEET_FLOORS else 0
-            return PlanStatus.OPTIMAL if stage == MEET_FLOORS else PlanStatus.INFEASIBLE
         if stage == MEET_FLOORS:
+            if status == PlanStatus.OPTIMAL:
+                write_allocation(basis, resume, workspace, allocation)
+                workspace.counts[BOUNDS_OF] = owner
+                return PlanStatus.OPTIMAL
             resume = False
             proven = status == PlanStatus.INFEASIBLE and proves_infeasible(program, workspace)
             workspace.counts[BOUNDS_OF] = 0
             if proven and not least_shortfall:
                 return status
             # A start that led nowhere is given up for a cold one, and that for the slower way over the shortfalls,
-            # whose every basis is feasible.
+            # whose every basis is feasible: it finds out what the floors lack, and that decides.
             failures += 1 if warm else 2
             if proven or failures > 1:
                 stage = FALL_SHORT_LEAST
             warm = False
-        elif status != PlanStatus.OPTIMAL:
+            continue
+        if status != PlanStatus.OPTIMAL:
             return PlanStatus.PIVOT_LIMIT
-        else:
-            warm = True
-            if not proven and falls_short_nowhere(basis, workspace):
-                open_rows(workspace, 0)
-                stage = MEET_FLOORS
-            else:
+        if stage == FALL_SHORT_LEAST:
+            met = not proven and falls_short_nowhere(program, basis, workspace)
+            for row in range(basis.slot_arm.shape[0]):
+                price = max(workspace.by_row[PRICE, row], 0.0)
+                workspace.by_row[SHORTFALL_PRICE, row] = price
                 if not proven:
-                    for row in range(basis.slot_arm.shape[0]):
-                        workspace.by_row[RAY, row] = max(workspace.by_row[PRICE, row], 0.0)
-                    proven = True
-                    if not least_shortfall:
-                        return PlanStatus.INFEASIBLE
-                # The plans that fall short least are those that use no column its prices exclude; the revenue
-                # decides among them.
-                restrict_to_face(program, basis, workspace)
-                allowed = workspace.face
-                stage = EARN_MOST
+                    workspace.by_row[RAY, row] = price
+            if not met and not least_shortfall:
+                return PlanStatus.INFEASIBLE
+            # The plans that fall short least are those that use no column its prices exclude; the revenue decides
+            # among them.
+            restrict_to_face(program, basis, workspace)
+            proven = not met
+            allowed = workspace.face
+            stage = EARN_MOST
+            warm = True
+            continue
+        write_allocation(basis, False, workspace, allocation)
+        workspace.counts[BOUNDS_OF] = 0
+        if proven:
+            return PlanStatus.INFEASIBLE
+        price_all_columns(program, basis, workspace)
+        end_shortfalls(basis)
+        return PlanStatus.OPTIMAL
     return PlanStatus.PIVOT_LIMIT
 
 
@@ -268,8 +326,8 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
     have changed too, if KEYS_KEPT is set to 0.) Such an allocation is not left untouched.
     """
     resume = owner != 0 and workspace.counts[BOUNDS_OF] == owner
-    if resume and workspace.counts[SCALES_AGE] == 0:
-        measure_scales(program, workspace)
+    if owner != 0 and workspace.counts[SCALES_AGE] == 0:
+        measure_scales(program, True, workspace)
     evaluated = resume and evaluate_again(program, basis, workspace)
     if evaluated and is_optimal(program, basis, workspace):
         write_allocation(basis, True, workspace, allocation)

@@ -28,6 +28,7 @@ from arcbandit.kernels.program import (
     KEY_SHARE,
     KEYS_KEPT,
     LARGEST_ROOT,
+    NO_FLOOR,
     NUCLEUS_SIDE,
     OBJECTIVE_LEAN_AT_BOUND,
     ORDER_KEPT,
@@ -52,11 +53,11 @@ FEW_CONTEXTS = 64  # up to here it is faster to look up all keys than to keep su
 
 
 @rare_kernel
-def measure_scales(program, workspace):
-    """Write the largest |coefficient| of each row, of the objective and of the rewards, over available pairs.
+def measure_scales(program, rows, workspace):
+    """Write the sizes by which bounds are kept and, if `rows`, the largest |coefficient| of each row and the objective.
 
-    Those of rows and objective are rounded up to a power of two: dividing by it rounds nothing, so that plans do not
-    depend on when scales were measured. Return whether one of these is another than before.
+    The latter are rounded up to a power of two, so that dividing by it rounds nothing. They decide pivots, and are part
+    of what a rule remembers; the former only decide which pairs need not be looked at.
     """
     n_arms, n_contexts = program.objective.shape
     n_rows = program.floors.shape[0]
@@ -86,18 +87,16 @@ def measure_scales(program, workspace):
             if row < 0:
                 break
             coefficient[row] = max(coefficient[row], largest)
-    coefficient[n_rows] = largest_objective
-    differs = False
-    for row in range(n_rows + 1):
-        scale = coefficient[row]
-        if scale == 0.0 and row < n_rows:
-            scale = abs(program.floors[row])
-        scale = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
-        differs |= scale != workspace.by_row[ROW_SCALE, row]
-        workspace.by_row[ROW_SCALE, row] = scale
     workspace.scalars[LARGEST_ROOT] = largest_root
     workspace.scalars[REWARD_SCALE] = largest_reward
-    return differs
+    if not rows:
+        return
+    coefficient[n_rows] = largest_objective
+    for row in range(n_rows + 1):
+        scale = coefficient[row]
+        if scale == 0.0 and row < n_rows and program.floors[row] != NO_FLOOR:
+            scale = abs(program.floors[row])
+        workspace.by_row[ROW_SCALE, row] = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
 
 
 @kernel
@@ -372,7 +371,7 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
     )
     if workspace.counts[BOUNDS_OF] == 0 or drift > off:
         if workspace.counts[BOUNDS_OF] != 0:
-            measure_scales(program, workspace)
+            measure_scales(program, False, workspace)
         for context in range(basis.key.shape[0]):
             workspace.by_context[VALUE_BOUND, context] = -np.inf
             program.changed[context] = False

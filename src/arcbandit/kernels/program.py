@@ -16,9 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Shares and surpluses are free of units (a surplus is counted in units of its row's largest coefficient), so these
-# tolerances are absolute for them and relative for rewards and prices.
+# A floor is met if no more than this part of it is missing, and a share is not negative if it is above minus this much
+# and what it takes from each of its floors is no more than this part of the floor. Beside it, rounding is allowed for:
+# a part of the terms that add up to a row's revenue.
 FEASIBILITY_TOLERANCE = 1e-9
+ROUNDING_TOLERANCE = 1e-14
+# Shares and surpluses are free of units (a surplus is counted in units of its row's scale), so these tolerances are
+# absolute for them and relative for rewards and prices.
 PRICING_TOLERANCE = 1e-11
 PIVOT_TOLERANCE = 1e-11
 RATIO_TOLERANCE = 1e-12
@@ -29,8 +33,12 @@ DRIFT_ALLOWED = 1e-6
 SURPLUS = -1
 SHORTFALL = -2
 
+# The floor of a row that asks for nothing. It is below any revenue, so that the row's surplus is large and never leaves
+# the basis; nothing else is needed for the row to be as good as none.
+NO_FLOOR = -1e200
+
 # Rows of Workspace.by_row, one number for each coupling row (or slot); ROW_SCALE has the objective's scale at its end.
-ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE = range(7)
+ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE, SHORTFALL_PRICE = range(8)
 # Rows of Workspace.by_arm.
 ARM_PRICE, ARM_DUAL_ROW, ARM_PRICE_SIZE, PRICE_AT_BOUND, REVENUE_SCALE = range(5)
 # Two more: p times revenue, and p times root, summed over the contexts whose key the arm is; NaN if not known.
@@ -52,8 +60,9 @@ ENTRY_ROW, ENTRY_COLUMN = range(2)
 BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT, ORDER_KEPT, ORDERS, SCALES_AGE = range(9)
 # BOUNDS_OF: 0 if the bounds are void, else who may resume with them. KEYS_KEPT and ORDER_KEPT: 0 if
 # what is kept of the keys, and the order of elimination, are void.
-# ORDERS: how many orders of elimination were found, so that a basis is known by it. SCALES_AGE: counts rounds; a plan
-# that is taken up again measures all scales when it is 0. It is up to whoever plans to count.
+# ORDERS: how many orders of elimination were found, so that a basis is known by it. SCALES_AGE: counts plans; who plans
+# round after round has all scales measured when it is 0, and counts. These scales decide pivots, so whoever stores a
+# basis stores them with their age, or the plans that follow would depend on when it was stored.
 SOMEBODY = 1
 # Places of Workspace.scalars: the leans at which the bounds were set, the largest root, the largest |reward|, the least
 # value of a basic column.
@@ -78,7 +87,7 @@ class Program(NamedTuple):
     weights: np.ndarray  # p, shape (C,)
     changed: np.ndarray  # bool, shape (C,): whether a pair of the context changed since its bounds were set
     available: np.ndarray  # bool, shape (K, C)
-    floors: np.ndarray  # r, shape (M,)
+    floors: np.ndarray  # r, NO_FLOOR for a row that asks for nothing, shape (M,)
     # int64, shape (K, R): rows of an arm, m + 1 for sign 1, -(m + 1) for -1, 0 for none; R = 1 if row k is arm k's
     arm_rows: np.ndarray
 
@@ -98,7 +107,7 @@ class Workspace(NamedTuple):
     in every kernel that it passes through.
     """
 
-    by_row: np.ndarray  # float64, shape (7, M + 1)
+    by_row: np.ndarray  # float64, shape (8, M + 1)
     by_arm: np.ndarray  # float64, shape (7, K)
     by_context: np.ndarray  # float64, shape (6, C)
     face: np.ndarray  # bool, pairs that a second objective may use, shape (K, C)
@@ -122,8 +131,10 @@ def make_basis(n_contexts: int, n_rows: int) -> Basis:
 def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int = 1) -> Workspace:
     """Room for problems of this shape; `rows_per_arm` is the most rows that any arm takes part in."""
     entries = max(1, 2 * rows_per_arm * n_rows)
+    counts = np.zeros(9, dtype=np.int64)
+    counts[SCALES_AGE] = -1  # 0 when the first plan is counted
     return Workspace(
-        by_row=np.ones((7, n_rows + 1)),
+        by_row=np.ones((8, n_rows + 1)),
         by_arm=np.zeros((7, n_arms)),
         by_context=np.zeros((6, n_contexts)),
         face=np.ones((n_arms, n_contexts), dtype=np.bool_),
@@ -131,6 +142,6 @@ def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int 
         entry_index=np.zeros((2, entries), dtype=np.int32),
         entry_value=np.zeros(entries),
         nucleus=np.zeros((n_rows, n_rows)),
-        counts=np.zeros(9, dtype=np.int64),
+        counts=counts,
         scalars=np.zeros(5),
     )

@@ -9,12 +9,10 @@ import numpy as np
 from arcbandit.kernels.compile import kernel, rare_kernel
 from arcbandit.kernels.factors import is_peeled, objective_of, revenue_of, solve_columns, solve_rows
 from arcbandit.kernels.pricing import (
-    FEW_PAIRS,
     best_pair,
     evaluate,
     first_improving,
     may_improve,
-    measure_scales,
     price_rows,
     spread_over_arms,
 )
@@ -29,12 +27,14 @@ from arcbandit.kernels.program import (
     KEY_REVENUE_SUM,
     KEY_SHARE,
     LEAST_SHARE,
+    NUCLEUS_SIDE,
     ORDER_KEPT,
     PIVOT_TOLERANCE,
     PIVOTS,
     PRICE,
     RATIO_TOLERANCE,
     RAY,
+    ROUNDING_TOLERANCE,
     ROW_SCALE,
     SHORTFALL,
     SLOT_VALUE,
@@ -43,6 +43,7 @@ from arcbandit.kernels.program import (
 )
 
 STALLED_PIVOTS = 20
+RATIO_SLACK = 1e-3  # of what a column may be below zero: so far it may go for the sake of a larger pivot
 
 
 @kernel
@@ -130,13 +131,16 @@ def blocking_column(program, basis, entering_context, bland, workspace):
     """The basic column that first reaches zero on the way: (step, position), position -1 if none does."""
     n_rows = basis.slot_arm.shape[0]
     n_arms, n_contexts = program.objective.shape
-    slack = 0.0 if bland else RATIO_TOLERANCE
+    measure_allowances(program, basis, workspace)
     longest = 1e300
     # Positions: each slot, the key of each slot's context (a key shared by two slots is met twice, harmlessly), and
     # the key of the entering column's context.
     for place in range(2 * n_rows + 1):
         value, rate = step_of(basis, place, entering_context, workspace)
         if rate > PIVOT_TOLERANCE:
+            slack = 0.0
+            if not bland:
+                slack = RATIO_SLACK * allowance_of(program, basis, position_of(basis, place, entering_context), workspace)
             longest = min(longest, (max(value, 0.0) + slack) / rate)
     if longest == 1e300:
         return 0.0, -1
@@ -146,12 +150,9 @@ def blocking_column(program, basis, entering_context, bland, workspace):
     step = 0.0
     for place in range(2 * n_rows + 1):
         value, rate = step_of(basis, place, entering_context, workspace)
-        if rate > PIVOT_TOLERANCE and max(value, 0.0) <= longest * rate:
-            position = place
-            if place == 2 * n_rows:
-                position = n_rows + entering_context
-            elif place >= n_rows:
-                position = n_rows + basis.slot_context[place - n_rows]
+        # Divided as above: the column that set `longest` must pass whatever rounding does.
+        if rate > PIVOT_TOLERANCE and max(value, 0.0) / rate <= longest:
+            position = position_of(basis, place, entering_context)
             index = column_index(basis, position, n_contexts, n_arms * n_contexts)
             better = rate > chosen_rate or (rate == chosen_rate and index < chosen_index)
             if bland:
@@ -162,6 +163,15 @@ def blocking_column(program, basis, entering_context, bland, workspace):
                 chosen_index = index
                 step = max(value, 0.0) / rate
     return step, chosen
+
+
+@kernel
+def position_of(basis, place, entering_context):
+    """The basic column at one place of the ratio test: a slot, or M + c for the key of context c."""
+    n_rows = basis.slot_arm.shape[0]
+    if place < n_rows:
+        return place
+    return n_rows + (entering_context if place == 2 * n_rows else basis.slot_context[place - n_rows])
 
 
 @kernel
@@ -194,20 +204,81 @@ def write_least(basis, workspace):
 @kernel
 def is_optimal(program, basis, workspace):
     """Whether a basis that was evaluated is optimal beyond doubt."""
-    return not (write_least(basis, workspace) < -FEASIBILITY_TOLERANCE or may_improve(program, basis, workspace))
+    return not (write_least(basis, workspace) < 0.0 or may_improve(program, basis, workspace))
+
+
+@rare_kernel
+def measure_allowances(program, basis, workspace):
+    """Write how much revenue each row may lack, by the one notion of a floor that is met.
+
+    That is a small part of the floor, and what rounding may have done to the sum that is compared with it.
+    """
+    n_rows = basis.slot_arm.shape[0]
+    allowance = workspace.by_row[NUCLEUS_SIDE]
+    for row in range(n_rows):
+        allowance[row] = 0.0
+    for context in range(basis.key.shape[0]):
+        key = basis.key[context]
+        add_terms(program, key, context, workspace.by_context[KEY_SHARE, context], allowance)
+    for slot in range(n_rows):
+        context = basis.slot_context[slot]
+        if context >= 0:
+            add_terms(program, basis.slot_arm[slot], context, workspace.by_row[SLOT_VALUE, slot], allowance)
+    for row in range(n_rows):
+        size = abs(program.floors[row])
+        allowance[row] = FEASIBILITY_TOLERANCE * size + ROUNDING_TOLERANCE * (allowance[row] + size)
 
 
 @kernel
-def most_negative(basis, workspace):
-    """Position of the basic column furthest below zero, or -1."""
+def add_terms(program, arm, context, share, by_row):
+    """Add the size of what a pair earns to the rows of its arm."""
+    size = abs(share * revenue_of(program, arm, context))
+    for place in range(program.arm_rows.shape[1]):
+        signed = program.arm_rows[arm, place]
+        if signed != 0:
+            by_row[abs(signed) - 1] += size
+
+
+@kernel
+def allowance_of(program, basis, position, workspace):
+    """How far below zero a basic column may be; `measure_allowances` was called for this basis."""
     n_rows = basis.slot_arm.shape[0]
-    if not write_least(basis, workspace) < -FEASIBILITY_TOLERANCE:
+    allowance = workspace.by_row[NUCLEUS_SIDE]
+    if position < n_rows:
+        arm, context = basis.slot_arm[position], basis.slot_context[position]
+        if context < 0:
+            return allowance[arm] / workspace.by_row[ROW_SCALE, arm]
+    else:
+        context = position - n_rows
+        arm = basis.key[context]
+    allowed = FEASIBILITY_TOLERANCE
+    coefficient = abs(revenue_of(program, arm, context))
+    for place in range(program.arm_rows.shape[1]):
+        signed = program.arm_rows[arm, place]
+        if signed != 0 and allowed * coefficient > allowance[abs(signed) - 1]:
+            allowed = allowance[abs(signed) - 1] / coefficient
+    return allowed
+
+
+@kernel
+def most_negative(program, basis, workspace):
+    """Position of the basic column furthest below zero, or -1 if none is by more than its allowance."""
+    if not write_least(basis, workspace) < 0.0:
         return -1
-    worst = -FEASIBILITY_TOLERANCE
+    return most_negative_beyond_allowance(program, basis, workspace)
+
+
+@rare_kernel
+def most_negative_beyond_allowance(program, basis, workspace):
+    """`most_negative` where some column is below zero."""
+    n_rows = basis.slot_arm.shape[0]
+    measure_allowances(program, basis, workspace)
+    worst = 0.0
     position = -1
     for slot in range(n_rows):
-        if workspace.by_row[SLOT_VALUE, slot] < worst:
-            worst = workspace.by_row[SLOT_VALUE, slot]
+        value = workspace.by_row[SLOT_VALUE, slot]
+        if value < worst and value < -allowance_of(program, basis, slot, workspace):
+            worst = value
             position = slot
     # The key of a context without slots has all of it. The order of the slots decides no tie.
     for slot in range(n_rows):
@@ -215,8 +286,9 @@ def most_negative(basis, workspace):
         if context >= 0:
             share = workspace.by_context[KEY_SHARE, context]
             if share < worst or (share == worst and n_rows + context < position):
-                worst = share
-                position = n_rows + context
+                if share < -allowance_of(program, basis, n_rows + context, workspace):
+                    worst = share
+                    position = n_rows + context
     return position
 
 
@@ -320,10 +392,10 @@ def improving_column(program, basis, allowed, weight, shortfall_price, bland, wo
 
 
 @kernel
-def simplex(program, basis, allowed, weight, shortfall_price, kept, evaluated, workspace, allocation):
+def simplex(program, basis, allowed, weight, shortfall_price, dual, kept, evaluated, workspace, allocation):
     """Bring `basis` to an optimal one: dual steps while a share is below zero, primal steps from then on.
 
-    The objective is `weight` a, less `shortfall_price` for each unit that a row falls short where it may. On OPTIMAL
+    Without `dual`, what is below zero is taken for zero and steps are primal. The objective is `weight` a, less `shortfall_price` for each unit that a row falls short where it may. On OPTIMAL
     the basis is evaluated; on INFEASIBLE the ray holds prices that ought to prove it; PIVOT_LIMIT means neither. If
     `allocation` is `kept`, each pair that leaves the basis is taken out of it. A basis `evaluated` is not evaluated
     again before the first step.
@@ -332,20 +404,14 @@ def simplex(program, basis, allowed, weight, shortfall_price, kept, evaluated, w
     n_contexts = basis.key.shape[0]
     stalled = 0
     dual_steps = 0
-    # Small problems keep their scales for long. Pivots are chosen with new ones, or they would depend on what was kept.
-    measured = not kept or program.available.size > FEW_PAIRS
     if not kept:
         workspace.counts[ORDER_KEPT] = 0
     for _ in range(1000 + 50 * (n_rows + n_contexts)):
         if not evaluated and not evaluate(program, basis, weight, shortfall_price, workspace):
             return PlanStatus.PIVOT_LIMIT
         evaluated = False
-        leaving = most_negative(basis, workspace)
-        if leaving >= 0:
-            if not measured:
-                measured = True
-                if measure_scales(program, workspace):
-                    continue
+        leaving = most_negative(program, basis, workspace)
+        if dual and leaving >= 0:
             # Dual steps shift costs and so have no measure of progress; those that go on for too long are given up
             # for a start from which primal steps lead on.
             dual_steps += 1
@@ -362,10 +428,6 @@ def simplex(program, basis, allowed, weight, shortfall_price, kept, evaluated, w
             excess, arm, context = improving_column(program, basis, allowed, weight, shortfall_price, bland, workspace)
             if not excess > 0.0:
                 return PlanStatus.OPTIMAL
-            if not measured:
-                measured = True
-                if measure_scales(program, workspace):
-                    continue
             move_along(program, basis, arm, context, workspace)
             step, leaving = blocking_column(program, basis, context, bland, workspace)
             if leaving < 0:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.instance import GroupFloor, Instance
 from arcbandit.kernels.confidence import PULLS, make_statistics
-from arcbandit.kernels.program import SHORTFALL, Workspace, make_workspace
-from arcbandit.planning import rows_of_arms
+from arcbandit.kernels.program import BOUNDS_OF, ROW_SCALE, SCALES_AGE, SHORTFALL, Workspace, make_workspace
+from arcbandit.planning import rows_of_arms, rows_without_zeros
 from arcbandit.policies.checks import (
     Dial,
     availability,
@@ -252,7 +252,7 @@ class Policy:
             arm_rows[arm, : len(own)] = own
         return KnownProblem(
             context_probabilities=probabilities,
-            floors=np.array(self._arm_floors + [group.floor for group in self._groups], dtype=np.float64),
+            floors=rows_without_zeros(self._arm_floors + [group.floor for group in self._groups]),
             arm_rows=arm_rows,
             available=available,
             settings=self._make_settings(),
@@ -454,14 +454,19 @@ class Policy:
         for place, group in enumerate(self._groups):
             if group.name == arm_or_group:
                 self._groups[place] = GroupFloor(group.name, group.arms, amount)
-                self._problem.floors[len(self._arm_names) + place] = amount
-                self._next_plan = 1
+                self._set_row(len(self._arm_names) + place, amount)
                 return
         row = self._arm(arm_or_group)
         if row in self._retired:
             raise InvalidInputError(f"arm {arm_or_group!r} is retired and can have no floor.")
         self._arm_floors[row] = amount
-        self._problem.floors[row] = amount
+        self._set_row(row, amount)
+
+    def _set_row(self, row: int, amount: float) -> None:
+        self._problem.floors[row] = rows_without_zeros([amount])[0]
+        # The kept basis may not do for a floor that comes or goes, nor the scale of its row.
+        self._workspace.counts[BOUNDS_OF] = 0
+        self._workspace.counts[SCALES_AGE] = -1
         self._next_plan = 1
 
     def _regrow(self, probabilities: NDArray[np.float64], available: NDArray[np.bool_]) -> None:
@@ -530,6 +535,11 @@ class Policy:
                 "weights": (weights if self.rule == Rule.OPTIMISTIC3 else np.zeros_like(weights)).tolist(),
                 "by_arm": self._memory.by_arm.tolist(),
             },
+            # They decide pivots, so a twin that measured its own would come to plans of its own.
+            "scales": {
+                "by_row": self._workspace.by_row[ROW_SCALE].tolist(),
+                "age": int(self._workspace.counts[SCALES_AGE]),
+            },
         }
 
     @classmethod
@@ -586,6 +596,8 @@ class Policy:
         policy._memory.slot_context[:] = memory["slot_context"]
         policy._memory.matrices[WEIGHTS] = memory["weights"]
         policy._memory.by_arm[:] = memory["by_arm"]
+        policy._workspace.by_row[ROW_SCALE] = snapshot["scales"]["by_row"]
+        policy._workspace.counts[SCALES_AGE] = snapshot["scales"]["age"]
         policy._check_restored()
         return policy
 
@@ -606,6 +618,8 @@ class Policy:
             and (memory.slot_arm < np.where(memory.slot_context >= 0, n_arms, n_rows)).all()
             and self._retired <= set(range(n_arms))
             and min(self._decisions, self._rewards, self._next_plan) >= 0
+            and (np.frexp(self._workspace.by_row[ROW_SCALE])[0] == 0.5).all()
+            and self._workspace.counts[SCALES_AGE] >= -1
         )
         if not sound:
             raise InvalidInputError("snapshot must hold numbers that a policy can have written, but some cannot be.")

@@ -39,8 +39,7 @@ from arcbandit.policies.state import (
 )
 from arcbandit.policies.thompson_lp import REDRAWS, SHARE, write_draws
 
-# Rounds between two measurements of the scales, by which tolerances are meant, where nothing else asks for one: rarely
-# enough to cost a round no more than this many pairs.
+# Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
 MEASURE_EVERY = 64
 PAIRS_A_ROUND = 16
 LEAST_REACH = 1e-150  # a reward may be divided by it

@@ -52,7 +52,7 @@ class KnownProblem(NamedTuple):
     """What the learner is told before round 1."""
 
     context_probabilities: np.ndarray  # p_c, or its running estimate, shape (C,)
-    floors: np.ndarray  # of arms, then of groups, shape (M,)
+    floors: np.ndarray  # of arms, then of groups, NO_FLOOR for a floor of zero, shape (M,)
     arm_rows: np.ndarray  # int64, shape (K, R), as in Program
     available: np.ndarray  # bool, shape (K, C)
     settings: np.ndarray  # float64, shape (N_SETTINGS,)

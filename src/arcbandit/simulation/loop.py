@@ -9,7 +9,7 @@ from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor
 from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
 from arcbandit.kernels.pricing import FEW_PAIRS
-from arcbandit.kernels.program import KEY_SHARE, LEAST_SHARE, ORDERS, SLOT_VALUE, SURPLUS
+from arcbandit.kernels.program import KEY_SHARE, LEAST_SHARE, NO_FLOOR, ORDERS, SLOT_VALUE, SURPLUS
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
 from arcbandit.policies.state import (
     EXPLORED,
@@ -43,7 +43,7 @@ N_BY_ROW = 7
 BASIS, IS_OPTIMAL = range(2)
 
 POSITIVE = 1e-9  # a share or surplus above this is not zero
-ROUNDING = 1e-9  # a revenue off by less than this, relative to f*, is not
+ROUNDING = 1e-9  # a revenue off by less than this, relative to the revenue at stake, is not
 
 
 class RewardModel(enum.IntEnum):
@@ -62,7 +62,7 @@ class World(NamedTuple):
     probabilities: np.ndarray  # p, shape (C,)
     optimal_value: float  # f*
     used_pairs: np.ndarray  # bool, w* > 0, shape (K, C)
-    slack_floors: np.ndarray  # bool, floors that w* exceeds, shape (M,)
+    slack_floors: np.ndarray  # bool, floors that w* exceeds or that ask for nothing, shape (M,)
     optimal_columns: int  # used pairs and slack floors together
     model: int  # RewardModel
     noise_scale: float
@@ -200,9 +200,9 @@ def measure_allocation(world, problem, planned, memory, outcome, allocation, met
         performance = add_expected_of_all(world, problem, allocation, expected)
     violation = 0.0
     for row in range(expected.shape[0]):
-        gap = problem.floors[row] - expected[row]
-        violation += max(gap, 0.0)
-        meters.by_row[SHORTFALL, row] += gap
+        floor = problem.floors[row]
+        violation += max(floor - expected[row], 0.0)  # nothing where there is no floor
+        meters.by_row[SHORTFALL, row] += max(floor, 0.0) - expected[row]
     regret = world.optimal_value - performance
     meters.totals[REGRET] += max(regret, 0.0)
     meters.totals[SIGNED_REGRET] += regret
@@ -229,8 +229,9 @@ def measure_reward(problem, arm, reward, round_number, meters):
     add_to_rows(problem.arm_rows, arm, reward, meters.by_row[WINDOW_REALISED])
     if round_number >= length:
         for row in range(meters.by_row.shape[1]):
-            expected_gap = problem.floors[row] - meters.by_row[WINDOW_EXPECTED, row] / length
-            realised_gap = problem.floors[row] - meters.by_row[WINDOW_REALISED, row] / length
+            floor = max(problem.floors[row], 0.0)
+            expected_gap = floor - meters.by_row[WINDOW_EXPECTED, row] / length
+            realised_gap = floor - meters.by_row[WINDOW_REALISED, row] / length
             meters.by_row[WORST_EXPECTED, row] = max(meters.by_row[WORST_EXPECTED, row], expected_gap)
             meters.by_row[WORST_REALISED, row] = max(meters.by_row[WORST_REALISED, row], realised_gap)
 
@@ -242,8 +243,10 @@ def audit(rule, world, problem, statistics, round_number, allocation, outcome, m
     factor = radius_factor(allocation.size, round_number, problem.settings[NOISE_SCALE])
     covered = True
     width = 0.0
+    at_stake = 0.0
     for arm in range(n_arms):
         for context in range(n_contexts):
+            at_stake = max(at_stake, abs(world.revenues[arm, context]))
             inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
             if inverse_root > 0.0:
                 radius = factor * inverse_root
@@ -252,7 +255,7 @@ def audit(rule, world, problem, statistics, round_number, allocation, outcome, m
                     covered = False
             elif allocation[arm, context] > 0.0:
                 width = np.inf
-    scale = ROUNDING * max(1.0, abs(world.optimal_value))
+    scale = ROUNDING * max(n_contexts * at_stake, abs(world.optimal_value))
     if not covered:
         meters.totals[UNCOVERED] += 1.0
     if matched and regret > scale:
@@ -268,12 +271,13 @@ def audit(rule, world, problem, statistics, round_number, allocation, outcome, m
 
 
 @rare_kernel
-def write_checkpoint(meters, place, record, record_by_row):
+def write_checkpoint(problem, meters, place, record, record_by_row):
     """Copy the sums so far into the record, with what follows from them."""
     meters.totals[REGRET_PLUS_VIOLATION] = meters.totals[REGRET] + meters.totals[VIOLATION]
     signed_violation = 0.0
     for row in range(meters.by_row.shape[1]):
-        signed_violation += max(meters.by_row[SHORTFALL, row], 0.0)
+        if problem.floors[row] != NO_FLOOR:
+            signed_violation += max(meters.by_row[SHORTFALL, row], 0.0)
     meters.totals[SIGNED_VIOLATION] = signed_violation
     for total in range(N_TOTALS):
         record[total, place] = meters.totals[total]
@@ -327,5 +331,5 @@ def play_rounds(
         take_in_reward(rule, problem, statistics, t, context, arm, reward, memory, allocation)
         measure_reward(problem, arm, reward, t, meters)
         if place < checkpoints.shape[0] and checkpoints[place] == t:
-            write_checkpoint(meters, place, record, record_by_row)
+            write_checkpoint(problem, meters, place, record, record_by_row)
             place += 1

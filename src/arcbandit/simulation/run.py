@@ -270,7 +270,9 @@ def make_world(task: Task) -> World:
     """What the policy of a task is not told."""
     source = RewardSource(task.rewards, task.instance)
     optimum = task.optimum
-    slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors])
+    # A floor of zero is no constraint of any rule, even where it holds with equality.
+    asks_for_nothing = np.concatenate([optimum.revenue_floors, optimum.group_floors]) == 0.0
+    slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors]) | asks_for_nothing
     return World(
         mean_rewards=task.instance.mean_rewards.copy(),
         revenues=task.instance.mean_rewards * task.instance.context_probabilities,

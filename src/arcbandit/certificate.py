@@ -1,0 +1,169 @@
+"""Proofs that a plan is right, by weak duality: one pass over the problem, whatever found the plan.
+
+For any prices y >= 0 no allocation that meets the floors earns more than sum_c max_k (a_kc + Y_k b_kc) - y . r, where Y_k
+adds up the prices of the rows that arm k counts for. So an allocation that meets the floors and earns that much is optimal,
+and prices at which sum_c max_k Y_k b_kc < y . r show that no allocation meets them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.kernels.program import NO_FLOOR
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+TOLERANCE = 1e-8  # of the sizes below
+# Shares of a context add up to 1, so rounding changes each by a few units of the last digit of 1, however small it is,
+# and a sum over pairs by as much of the coefficients in use. Relative to TOLERANCE:
+ROUNDING = 8 * 2.2e-16 / TOLERANCE
+# Where coefficients of floors span more than this, what is rounding beside the largest of them may be much beside the
+# others: the sizes of a plan of least shortfall are then taken more strictly.
+WIDE = 1e9
+LOSS_ROUNDING = 1e-13  # of the terms of a loss
+
+
+class Certificate(NamedTuple):
+    """How far from proven a plan is; each number is relative, and rounding when the plan is right."""
+
+    floor_error: float  # the largest part of a floor that is missing; 0 for a plan of least shortfall
+    value_error: float  # what the revenue and the best that prices allow differ by
+    shortfall_error: float = 0.0  # what the total shortfall and the least that prices allow differ by
+
+    @property
+    def holds(self) -> bool:
+        """Whether the plan is proven to be right."""
+        return max(self) <= TOLERANCE
+
+
+class Coefficients(NamedTuple):
+    """A planning problem with weighted means."""
+
+    objective: Floats  # a, shape (K, C)
+    revenue: Floats  # b, shape (K, C)
+    available: Flags  # shape (K, C)
+    floors: Floats  # of arms, then of groups, NO_FLOOR for none, shape (M,)
+    members: Flags  # which arms each group counts, shape (G, K)
+
+    def by_row(self, by_arm: Floats) -> Floats:
+        """What each row adds up to, shape (M,)."""
+        return np.concatenate([by_arm, self.members @ by_arm]) if len(self.members) else by_arm
+
+    def by_arm(self, by_row: Floats) -> Floats:
+        """The sum over the rows of each arm, shape (K,)."""
+        n_arms = len(self.objective)
+        return by_row[:n_arms] + by_row[n_arms:] @ self.members if len(self.members) else by_row
+
+    def best(self, worth: Floats) -> Floats:
+        """The most that any available pair of each context is worth, shape (C,)."""
+        return np.asarray(np.where(self.available, worth, -np.inf).max(axis=0))
+
+
+class _Account(NamedTuple):
+    """What an allocation comes to, row by row."""
+
+    asked: Floats  # floors, 0 for none, shape (M,)
+    lacking: Floats  # what each floor misses, shape (M,)
+    terms: Floats  # |floor| and |revenues| that are compared, shape (M,)
+    rounding: Floats  # what rounding of shares may change, over TOLERANCE, shape (M,)
+    value: float
+    gross: float  # the value if no revenue were negative
+
+
+def _account(problem: Coefficients, allocation: Floats) -> _Account:
+    asked = np.where(problem.floors == NO_FLOOR, 0.0, problem.floors)
+    size = np.abs(problem.revenue)
+    return _Account(
+        asked=asked,
+        lacking=np.maximum(problem.floors - problem.by_row((problem.revenue * allocation).sum(axis=1)), 0.0),
+        terms=np.abs(asked) + problem.by_row((size * allocation).sum(axis=1)),
+        rounding=ROUNDING * problem.by_row((size * (allocation > 0.0)).sum(axis=1)),
+        value=float((problem.objective * allocation).sum()),
+        gross=float((np.abs(problem.objective) * allocation).sum()),
+    )
+
+
+def certify_optimal(problem: Coefficients, allocation: Floats, prices: Floats) -> Certificate:
+    """Whether an allocation meets the floors, and the prices, shape (M,), prove that none earns more."""
+    found = _account(problem, allocation)
+    worth = problem.objective + problem.revenue * problem.by_arm(prices)[:, np.newaxis]
+    bound = problem.best(worth).sum() - prices @ found.asked
+    error = max(abs(bound - found.value), prices @ found.lacking)
+    in_use = np.abs(worth - problem.objective) * (allocation > 0.0)
+    at_stake = problem.best(np.abs(problem.objective)).sum()
+    size = found.gross + prices @ found.terms + ROUNDING * (at_stake + in_use.sum())
+    return Certificate(
+        floor_error=_relative(found.lacking, np.abs(found.asked) + found.rounding),
+        value_error=_relative(error, size),
+    )
+
+
+def proves_infeasible(problem: Coefficients, prices: Floats) -> bool:
+    """Whether prices, shape (M,), show beyond rounding that no allocation meets the floors."""
+    needed = prices * np.where(problem.floors == NO_FLOOR, 0.0, problem.floors)
+    reachable = problem.best(problem.revenue * problem.by_arm(prices)[:, np.newaxis])
+    rounding = np.finfo(np.float64).eps * (needed.size + reachable.size + len(problem.members) + 4)
+    return bool(needed.sum() - reachable.sum() > rounding * (np.abs(needed).sum() + np.abs(reachable).sum()))
+
+
+def certify_least_shortfall(
+    problem: Coefficients, allocation: Floats, shortfall_prices: Floats, prices: Floats
+) -> Certificate:
+    """Whether an allocation falls short by the least total and, among those that do, earns the most.
+
+    To within TOLERANCE, that is: for a little more shortfall there may be plans that earn much more or less.
+    `shortfall_prices` (from 0 to 1) are those of the total shortfall; `prices`, of either sign, are those of the revenue
+    where the shortfall is the least. Both have shape (M,).
+    """
+    found = _account(problem, allocation)
+    wide = _is_wide(problem)
+    total = found.lacking.sum()
+    short_prices = np.clip(shortfall_prices, 0.0, 1.0)
+    short_worth = problem.revenue * problem.by_arm(short_prices)[:, np.newaxis]
+    least = short_prices @ found.asked - problem.best(short_worth).sum()
+    short_size = total + short_prices @ found.terms + (0.0 if wide else found.rounding.sum())
+    # A plan may not fall short by more, whatever it would earn by it: at a price per unit of total shortfall that is
+    # large enough, none does. The prices of the revenue are then those at hand plus that price times the shortfall's.
+    worth = problem.objective + problem.revenue * problem.by_arm(prices)[:, np.newaxis]
+    multiple = max(
+        _largest_ratio(-prices, short_prices),
+        _largest_ratio(prices, 1.0 - short_prices),
+        _largest_ratio(*_losses(problem, worth, short_worth, allocation)),
+    )
+    combined = prices + multiple * short_prices
+    bound = problem.best(worth + multiple * short_worth).sum() - combined @ found.asked + multiple * total
+    at_stake = problem.best(np.abs(problem.objective)).sum()
+    size = at_stake + (0.0 if wide else np.abs(combined) @ found.terms + multiple * total)
+    return Certificate(0.0, _relative(abs(bound - found.value), size), _relative(abs(total - least), short_size))
+
+
+def _losses(
+    problem: Coefficients, worth: Floats, short_worth: Floats, allocation: Floats
+) -> tuple[Floats, Floats]:
+    """What the pairs that are not played would add to the revenue and to the shortfall, rounding left out."""
+    gain = worth - (worth * allocation).sum(axis=0)
+    loss = (short_worth * allocation).sum(axis=0) - short_worth
+    size = np.abs(short_worth)
+    beyond = problem.available & (loss > LOSS_ROUNDING * (size + (size * allocation).sum(axis=0)))
+    return gain[beyond], loss[beyond]
+
+
+def _relative(error: Floats | float, size: Floats | float) -> float:
+    """The largest error over its size; an error of nothing is none, and one of zero size is infinite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.divide(error, size)
+    return float(np.max(np.where(np.equal(error, 0.0), 0.0, ratio), initial=0.0))
+
+
+def _largest_ratio(gain: Floats, loss: Floats) -> float:
+    """The price of what is lost above which nothing is gained, over all places where there is a loss."""
+    counts = (gain > 0.0) & (loss > 0.0)
+    return float((gain[counts] / loss[counts]).max(initial=0.0))
+
+
+def _is_wide(problem: Coefficients) -> bool:
+    counts = problem.by_arm((problem.floors != NO_FLOOR).astype(np.float64))[:, np.newaxis] > 0.0
+    sizes = np.abs(problem.revenue[counts & problem.available & (problem.revenue != 0.0)])
+    return bool(sizes.size and sizes.max() > WIDE * sizes.min())

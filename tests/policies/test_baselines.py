@@ -102,6 +102,7 @@ class Player:
             self.problem,
             self.statistics,
             t,
+            t,
             context,
             0,
             0,

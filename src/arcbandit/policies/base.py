@@ -1,8 +1,10 @@
 """The shell of every policy: it owns the memory, checks what comes in, and raises; the rule itself is a kernel."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,12 +41,25 @@ from arcbandit.policies.state import (
     Rule,
     make_memory,
 )
+from arcbandit.policies.streams import stream_of_successor, stream_of_worker, system_seed
 
 SNAPSHOT_FORMAT = "arcbandit-policy"
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 LARGEST_REWARD = 1e150  # beyond this, sums and products of rewards could overflow
 
 Name = str | int
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def locked(method: Method) -> Method:
+    """Let no other thread into the policy while the method runs."""
+
+    @functools.wraps(method)
+    def guarded(self: "Policy", *arguments: Any, **settings: Any) -> Any:
+        with self._lock:
+            return method(self, *arguments, **settings)
+
+    return cast(Method, guarded)
 
 
 class Decision(NamedTuple):
@@ -53,7 +68,8 @@ class Decision(NamedTuple):
     arm: Name  # a name if the arms have names, else an index
     probability: float
     context: Name
-    round_number: int
+    round_number: int  # t of the confidence bounds, which late, batched or logged rewards move on as well
+    decision_number: int  # from 1; the random numbers of the decision are those of this number
 
 
 class Policy:
@@ -68,6 +84,14 @@ class Policy:
     guarantees ask; "doubling", at rounds 1, 2, 4, 8 ...; or a number n, every n rounds. In between the last one stays,
     planned with bounds of then: the paper proves nothing about regret or violation of these two.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2.
+
+    The random numbers of a decision depend on `seed`, `worker`, `epoch` and how many decisions were made before, and on
+    nothing else: policies that agree in all of these draw the same numbers. Give every process that decides with the
+    same seed a `worker` number of its own. With `seed` None a policy takes one from the system when it gets its
+    problem.
+
+    Threads may share a policy: every method waits until it has the policy to itself. A pickled or copied policy goes on
+    as the original would.
     """
 
     name: ClassVar[str]
@@ -93,17 +117,20 @@ class Policy:
         available: ArrayLike | None = None,
         estimate_contexts: bool = False,
         replan: str | int = "always",
-        seed: int = 0,
+        seed: int | None = 0,
         epoch: int = 0,
+        worker: int = 0,
         **dials: float | str,
     ) -> None:
+        self._lock = threading.RLock()
         self.dial_values: dict[str, Any] = self._check_dials(dials)
         self.noise_scale = None if noise_scale is None else positive("noise_scale", noise_scale)
         self.reward_bounds = bounds_of_rewards(reward_bounds)
         self.mean_bound = None if mean_bound is None else positive("mean_bound", mean_bound)
         self.horizon = None if horizon is None else whole("horizon", horizon, 1)
-        self.seed = whole("seed", seed, 0)
+        self.seed = None if seed is None else whole("seed", seed, 0)
         self.epoch = whole("epoch", epoch, 0)
+        self.worker = whole("worker", worker, 0)
         if not isinstance(estimate_contexts, bool):
             raise InvalidInputError(f"estimate_contexts must be True or False, got {estimate_contexts!r}.")
         self.estimate_contexts = estimate_contexts
@@ -166,11 +193,12 @@ class Policy:
         available: ArrayLike | None = None,
         seed: int | None = None,
         epoch: int | None = None,
+        worker: int | None = None,
     ) -> Self:
         """A policy with these dials, ready for the arms, contexts and floors of an instance.
 
         Of the instance it is told what the setting tells a learner: not the means, but for methods that scale rewards
-        an upper bound on them.
+        an upper bound on them. `seed`, `epoch` and `worker` None are those of this policy.
         """
         mean_bound = self.mean_bound
         if mean_bound is None and self.reward_bounds is None and self.needs_mean_bound:
@@ -190,22 +218,33 @@ class Policy:
             replan=self.replan,
             seed=self.seed if seed is None else seed,
             epoch=self.epoch if epoch is None else epoch,
+            worker=self.worker if worker is None else worker,
             **self.dial_values,
         )
 
     def unbound(self) -> Self:
         """The dials and settings of this policy without its problem and what it learnt."""
-        return type(self)(
-            noise_scale=self.noise_scale,
-            reward_bounds=self.reward_bounds,
-            mean_bound=self.mean_bound,
-            horizon=self.horizon,
-            estimate_contexts=self.estimate_contexts,
-            replan=self.replan,
-            seed=self.seed,
-            epoch=self.epoch,
+        return type(self)(**self._configuration())
+
+    def _configuration(self) -> dict[str, Any]:
+        return {
+            "noise_scale": self.noise_scale,
+            "reward_bounds": self.reward_bounds,
+            "mean_bound": self.mean_bound,
+            "horizon": self.horizon,
+            "estimate_contexts": self.estimate_contexts,
+            "replan": self.replan,
+            "seed": self.seed,
+            "epoch": self.epoch,
+            "worker": self.worker,
             **self.dial_values,
-        )
+        }
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """A lock cannot be pickled or copied: what is, is the configuration or the snapshot."""
+        if self._bound:
+            return type(self).restore, (self.snapshot(),)
+        return _configured, (type(self), self._configuration())
 
     @property
     def label(self) -> str:
@@ -221,6 +260,9 @@ class Policy:
 
     def _start(self, blank: Instance, *, named_arms: bool, named_contexts: bool, available: ArrayLike | None) -> None:
         """Own memory for a problem of this shape, nothing seen yet."""
+        if self.seed is None:
+            self.seed = system_seed()
+        self._stream = stream_of_worker(self.seed, self.worker)
         if blank.group_floors and not self.supports_group_floors:
             raise InvalidInputError(f"{type(self).__name__} does not keep group floors; give none.")
         n_arms, n_contexts = blank.mean_rewards.shape
@@ -298,6 +340,7 @@ class Policy:
     # Deciding and learning
 
     @property
+    @locked
     def round_number(self) -> int:
         """t of the next decision: one more than the decisions made, or than the rewards seen if these are more."""
         return max(self._decisions, self._rewards) + 1
@@ -306,50 +349,78 @@ class Policy:
         """Choose an arm for a context."""
         self._check_bound()
         column = self._context(context)
-        t = self.round_number
-        allocation = self._allocation
-        if t < self._next_plan and self._memory.scalars[ALL_PLAYED] != 0.0:
-            self._statistics.context_counts[column] += 1.0
-        else:
-            self._switch.allocate(
-                self._rule_number,
-                self._problem,
-                self._statistics,
-                t,
-                column,
-                self.seed,
-                self.epoch,
-                self._memory,
-                self._workspace,
-                allocation,
-            )
-            if self.replan != "always":
-                self._next_plan = 2 * t if self.replan == "doubling" else t + int(self.replan)
-        arm = self._switch.draw_arm(allocation, column, self.seed, self.epoch, t)
-        self._decisions += 1
-        return Decision(self._arm_names[arm] if self._named_arms else arm, float(allocation[arm, column]), context, t)
+        with self._lock:
+            t = max(self._decisions, self._rewards) + 1
+            number = self._decisions + 1
+            allocation = self._allocation
+            if t < self._next_plan and self._memory.scalars[ALL_PLAYED] != 0.0:
+                self._statistics.context_counts[column] += 1.0
+            else:
+                self._switch.allocate(
+                    self._rule_number,
+                    self._problem,
+                    self._statistics,
+                    t,
+                    number,
+                    column,
+                    self._stream,
+                    self.epoch,
+                    self._memory,
+                    self._workspace,
+                    allocation,
+                )
+                if self.replan != "always":
+                    self._next_plan = 2 * t if self.replan == "doubling" else t + int(self.replan)
+            arm = self._switch.draw_arm(allocation, column, self._stream, self.epoch, number)
+            self._decisions = number
+            probability = float(allocation[arm, column])
+            name = self._arm_names[arm] if self._named_arms else arm
+        return Decision(name, probability, context, t, number)
 
-    def update(self, context: Name, arm: Name, reward: float) -> None:
-        """Take in a reward: at once, late, or in any order."""
+    def update(self, context: Name, arm: Name, reward: float, *, count_context: bool = False) -> None:
+        """Take in a reward: at once, late, or in any order.
+
+        With `count_context` its context is counted as seen, as that of a decision is: for rewards that answer no
+        decision of this policy, such as those of a log or of another worker.
+        """
         self._check_bound()
+        # Arms and contexts are never removed, so that an index stays right until the lock is held.
         column = self._context(context)
         row = self._arm(arm)
         value = self._check_reward(reward)
-        self._switch.learn(
-            self._rule_number,
-            self._problem,
-            self._statistics,
-            max(self._decisions, self._rewards + 1),
-            column,
-            row,
-            value,
-            self._memory,
-            self._allocation,
-        )
-        self._rewards += 1
+        if count_context is not False:
+            self._take_in(np.array([column]), np.array([row]), np.array([value]), "count_context", count_context)
+            return
+        with self._lock:
+            try:
+                self._switch.learn(
+                    self._rule_number,
+                    self._problem,
+                    self._statistics,
+                    max(self._decisions, self._rewards + 1),
+                    column,
+                    row,
+                    value,
+                    self._memory,
+                    self._allocation,
+                )
+                self._rewards += 1
+            except BaseException:
+                self._count_rewards()
+                raise
 
-    def update_many(self, contexts: Iterable[Name], arms: Iterable[Name], rewards: Iterable[float]) -> None:
-        """Take in many rewards, all or, if any is bad, none."""
+    def update_many(
+        self,
+        contexts: Iterable[Name],
+        arms: Iterable[Name],
+        rewards: Iterable[float],
+        *,
+        count_contexts: bool = False,
+    ) -> None:
+        """Take in many rewards, all or, if any is bad, none.
+
+        With `count_contexts` their contexts are counted as seen: see `update`.
+        """
         self._check_bound()
         columns = np.array([self._context(context) for context in contexts], dtype=np.int64)
         rows = np.array([self._arm(arm) for arm in arms], dtype=np.int64)
@@ -358,25 +429,55 @@ class Policy:
             raise InvalidInputError(
                 f"contexts, arms and rewards must be equally many, got {columns.size}, {rows.size} and {values.size}."
             )
-        self._switch.learn_many(
-            self._rule_number,
-            self._problem,
-            self._statistics,
-            self._decisions,
-            self._rewards,
-            columns,
-            rows,
-            values,
-            self._memory,
-            self._allocation,
-        )
-        self._rewards += len(values)
+        self._take_in(columns, rows, values, "count_contexts", count_contexts)
 
+    def _take_in(
+        self,
+        columns: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        values: NDArray[np.float64],
+        flag: str,
+        counted: Any,
+    ) -> None:
+        if not isinstance(counted, bool):
+            raise InvalidInputError(f"{flag} must be True or False, got {counted!r}.")
+        with self._lock:
+            try:
+                if counted and self.estimate_contexts:
+                    # Weights may move far at once: the next plan measures its scales before it goes on from the last.
+                    self._workspace.counts[SCALES_AGE] = -1
+                self._switch.learn_many(
+                    self._rule_number,
+                    self._problem,
+                    self._statistics,
+                    self._decisions,
+                    self._rewards,
+                    columns,
+                    rows,
+                    values,
+                    counted,
+                    self._memory,
+                    self._allocation,
+                )
+                self._rewards += len(values)
+            except BaseException:
+                self._count_rewards()
+                raise
+
+    def _count_rewards(self) -> None:
+        """Let the number of rewards be that of the pulls again.
+
+        An interrupt during a kernel is raised right after it, when its rewards are taken in and not yet counted.
+        """
+        self._rewards = int(self._statistics.by_pair[PULLS].sum())
+
+    @locked
     def allocation(self) -> NDArray[np.float64]:
         """w: the K x C matrix that the last decision was drawn from; before the first, each arm alike."""
         self._check_bound()
         return self._allocation.copy()
 
+    @locked
     def pulls(self) -> NDArray[np.float64]:
         """n: how many rewards of each pair were taken in, K x C."""
         self._check_bound()
@@ -385,17 +486,20 @@ class Policy:
     # Changes while running
 
     @property
+    @locked
     def arms(self) -> tuple[Name, ...]:
         """The arms, retired ones included, in the order of the rows."""
         self._check_bound()
         return tuple(self._arm_names) if self._named_arms else tuple(range(len(self._arm_names)))
 
     @property
+    @locked
     def contexts(self) -> tuple[Name, ...]:
         """The contexts, in the order of the columns."""
         self._check_bound()
         return tuple(self._context_names) if self._named_contexts else tuple(range(len(self._context_names)))
 
+    @locked
     def add_arm(self, name: str | None = None, floor: float = 0.0, *, available: ArrayLike | None = None) -> Name:
         """Add an arm, which is explored in each context where it is available (everywhere by default)."""
         self._check_bound()
@@ -405,11 +509,14 @@ class Policy:
         row = np.ones(n_contexts, dtype=np.bool_) if available is None else np.asarray(available)
         if row.dtype != np.bool_ or row.shape != (n_contexts,):
             raise InvalidInputError(f"available must be {n_contexts} booleans, got {row.dtype} of shape {row.shape}.")
-        self._arm_names.append(label)
-        self._arm_floors.append(amount)
-        self._regrow(self._problem.context_probabilities, np.vstack([self._problem.available, row]))
+        grown = self._draft()
+        grown._arm_names = [*self._arm_names, label]
+        grown._arm_floors = [*self._arm_floors, amount]
+        grown._regrow(self._problem.context_probabilities, np.vstack([self._problem.available, row]))
+        self._become(grown)
         return label if self._named_arms else len(self._arm_names) - 1
 
+    @locked
     def retire_arm(self, arm: Name) -> None:
         """Play an arm no more and drop its floor; rewards that are still to come for it are taken in."""
         self._check_bound()
@@ -421,11 +528,14 @@ class Policy:
             raise InvalidInputError(
                 f"arm {arm!r} must not be retired: context {self.contexts[empty[0]]!r} would have no arm left."
             )
-        self._retired.add(row)
-        self._arm_floors[row] = 0.0
-        self._memory.by_arm[:, row] = 0.0  # a queue of what is owed to the arm would go on counting
-        self._regrow(self._problem.context_probabilities, available)
+        grown = self._draft()
+        grown._retired = self._retired | {row}
+        grown._arm_floors = [*self._arm_floors[:row], 0.0, *self._arm_floors[row + 1 :]]
+        grown._regrow(self._problem.context_probabilities, available)
+        grown._memory.by_arm[:, row] = 0.0  # a queue of what is owed to the arm would go on counting
+        self._become(grown)
 
+    @locked
     def add_context(self, name: str | None = None, probability: float | None = None) -> Name:
         """Add a context; its probability is taken from the others in proportion, or estimated if those are."""
         self._check_bound()
@@ -440,13 +550,16 @@ class Policy:
         if not 0.0 <= share < 1.0:
             raise InvalidInputError(f"probability must be from 0 to below 1, got {probability!r}.")
         label = self._new_name("context", name, self._context_names, self._named_contexts)
-        self._context_names.append(label)
         column = np.ones((len(self._arm_names), 1), dtype=np.bool_)
         column[sorted(self._retired)] = False
         probabilities = np.append(self._problem.context_probabilities * (1.0 - share), share)
-        self._regrow(probabilities, np.hstack([self._problem.available, column]))
+        grown = self._draft()
+        grown._context_names = [*self._context_names, label]
+        grown._regrow(probabilities, np.hstack([self._problem.available, column]))
+        self._become(grown)
         return label if self._named_contexts else n_contexts
 
+    @locked
     def set_floor(self, arm_or_group: Name, floor: float) -> None:
         """Change the floor of an arm or, by its name, of a group."""
         self._check_bound()
@@ -468,6 +581,16 @@ class Policy:
         self._workspace.counts[BOUNDS_OF] = 0
         self._workspace.counts[SCALES_AGE] = -1
         self._next_plan = 1
+
+    def _draft(self) -> Self:
+        """This policy under another address, for a change of shape that `_become` makes all at once or not at all."""
+        draft = object.__new__(type(self))
+        draft.__dict__.update(self.__dict__)
+        return draft
+
+    def _become(self, draft: Self) -> None:
+        # One call of compiled code, which no interrupt parts: kernels trust that all arrays have one shape.
+        self.__dict__.update(draft.__dict__)
 
     def _regrow(self, probabilities: NDArray[np.float64], available: NDArray[np.bool_]) -> None:
         """Move what was learnt into memory of a new shape; plans start cold once."""
@@ -493,6 +616,7 @@ class Policy:
 
     # Snapshots
 
+    @locked
     def snapshot(self) -> dict[str, Any]:
         """Everything that decides what comes next, as plain data for JSON; `restore` is its inverse."""
         self._check_bound()
@@ -518,6 +642,8 @@ class Policy:
             "retired": sorted(self._retired),
             "seed": self.seed,
             "epoch": self.epoch,
+            "worker": self.worker,
+            "stream": self._stream,
             "replan": self.replan,
             "next_plan": self._next_plan,
             "all_played": bool(self._memory.scalars[ALL_PLAYED]),
@@ -543,22 +669,32 @@ class Policy:
         }
 
     @classmethod
-    def restore(cls, snapshot: Mapping[str, Any]) -> Self:
-        """The policy of a snapshot, which decides as the one it was taken from would have."""
+    def restore(cls, snapshot: Mapping[str, Any], *, worker: int | None = None) -> Self:
+        """The policy of a snapshot, which decides as the one it was taken from would have.
+
+        With another `worker` number than it had, it knows the same but draws random numbers of its own.
+        """
         if snapshot.get("format") != SNAPSHOT_FORMAT:
             raise InvalidInputError(f"snapshot must have format {SNAPSHOT_FORMAT!r}, got {snapshot.get('format')!r}.")
+        if snapshot.get("version") == 1:  # there were no workers yet, and scales were measured again
+            snapshot = {**snapshot, "version": SNAPSHOT_VERSION, "worker": 0, "stream": snapshot.get("seed")}
+            snapshot["scales"] = {"by_row": 1.0, "age": -1}
         if snapshot.get("version") != SNAPSHOT_VERSION:
             raise InvalidInputError(f"snapshot must be of version {SNAPSHOT_VERSION}, got {snapshot.get('version')!r}.")
         if snapshot.get("policy") != cls.name:
             raise InvalidInputError(f"snapshot must be of a policy {cls.name!r}, got {snapshot.get('policy')!r}.")
         try:
-            return cls._restore(snapshot)
+            policy = cls._restore(snapshot)
         except (KeyError, TypeError, IndexError) as error:
             raise InvalidInputError(f"snapshot must be complete, but {error} is missing or of a wrong kind.") from None
         except ValueError as error:
             if isinstance(error, InvalidInputError):
                 raise
             raise InvalidInputError(f"snapshot must hold arrays that fit its arms and contexts: {error}.") from None
+        if worker is not None and whole("worker", worker, 0) != policy.worker:
+            policy.worker = whole("worker", worker, 0)
+            policy._stream = stream_of_successor(policy._stream, policy.worker, policy._decisions, policy._rewards)
+        return policy
 
     @classmethod
     def _restore(cls, snapshot: Mapping[str, Any]) -> Self:
@@ -578,10 +714,12 @@ class Policy:
             available=np.array(snapshot["available"], dtype=np.bool_),
             estimate_contexts=snapshot["estimate_contexts"],
             replan=snapshot["replan"],
-            seed=snapshot["seed"],
+            seed=whole("seed", snapshot["seed"], 0),
             epoch=snapshot["epoch"],
+            worker=snapshot["worker"],
             **snapshot["dials"],
         )
+        policy._stream = whole("stream", snapshot["stream"], 0)
         policy._retired = set(snapshot["retired"])
         policy._next_plan = int(snapshot["next_plan"])
         policy._memory.scalars[ALL_PLAYED] = float(snapshot["all_played"])
@@ -659,9 +797,15 @@ class Policy:
             raise InvalidInputError(f"{kind} name must be new, but {name!r} is taken.")
         return name
 
+    @locked
     def __repr__(self) -> str:
         dials = ", ".join(f"{name}={value!r}" for name, value in self.dial_values.items())
         if not self._bound:
             return f"{type(self).__name__}({dials})"
         shape = f"{len(self._arm_names)} arms x {len(self._context_names)} contexts, round {self.round_number}"
         return f"<{type(self).__name__}({dials}): {shape}>"
+
+
+def _configured(kind: type[Policy], configuration: dict[str, Any]) -> Policy:
+    """A policy without a problem, for those who load a pickled one."""
+    return kind(**configuration)

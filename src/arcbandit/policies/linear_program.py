@@ -60,7 +60,7 @@ def play_alike(available, allocation):
 
 
 @kernel
-def prepare_coefficients(rule, problem, statistics, round_number, attempt, own, seed, epoch, memory):
+def prepare_coefficients(rule, problem, statistics, round_number, decision_number, attempt, own, seed, epoch, memory):
     """Set the leans of this attempt and, where the means and n^(-1/2) do not say it all, write the coefficients.
 
     Return whether they do: once every pair was played, if nothing is drawn.
@@ -79,7 +79,9 @@ def prepare_coefficients(rule, problem, statistics, round_number, attempt, own, 
     if drawn:
         memory.scalars[OBJECTIVE_LEAN] = 0.0
         memory.scalars[REVENUE_LEAN] = 0.0
-        write_draws(problem, statistics, noise_scale, settings[SHARE], high, round_number, attempt, seed, epoch, memory)
+        write_draws(
+            problem, statistics, noise_scale, settings[SHARE], high, decision_number, attempt, seed, epoch, memory
+        )
         return False
     # So many roots on either side of the middle are the bounds that stand for infinite ones.
     reach = max(factor, LEAST_REACH)
@@ -91,7 +93,9 @@ def prepare_coefficients(rule, problem, statistics, round_number, attempt, own, 
 
 
 @kernel
-def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memory, workspace, allocation):
+def plan_with_bounds(
+    rule, problem, statistics, round_number, decision_number, seed, epoch, memory, workspace, allocation
+):
     """Write the plan of the rule's own problem, or of LP(UCB, UCB) where that is infeasible; return how it came about.
 
     When LP(UCB, UCB) is infeasible as well, the plan is the one of least shortfall. Columns of contexts with arms
@@ -114,7 +118,9 @@ def plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memor
     for attempt in range(attempts + 1):
         own = attempt < attempts
         place = OWN if own or attempts == 0 else FALLBACK
-        known = prepare_coefficients(rule, problem, statistics, round_number, attempt, own, seed, epoch, memory)
+        known = prepare_coefficients(
+            rule, problem, statistics, round_number, decision_number, attempt, own, seed, epoch, memory
+        )
         objective = memory.matrices[MEANS]
         revenue = memory.matrices[REVENUE if own and rule == Rule.THOMPSON_LP else MEANS]
         root = memory.matrices[ROOTS]

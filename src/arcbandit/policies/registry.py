@@ -51,11 +51,11 @@ def policy(name: str, *problem: Any, **settings: Any) -> Policy:
     return POLICIES[name](*problem, **settings)
 
 
-def restore(snapshot: Any) -> Policy:
-    """The policy of a snapshot, of whatever class it was."""
+def restore(snapshot: Any, *, worker: int | None = None) -> Policy:
+    """The policy of a snapshot, of whatever class it was; with `worker`, taken up by that worker."""
     if not isinstance(snapshot, dict):
         raise InvalidInputError(f"snapshot must be a dict, got {type(snapshot).__name__}.")
     name = snapshot.get("policy")
     if not isinstance(name, str) or name not in POLICIES:
         raise UnknownNameError(f"There is no policy {name!r}; known are {', '.join(POLICIES)}.")
-    return POLICIES[name].restore(snapshot)
+    return POLICIES[name].restore(snapshot, worker=worker)

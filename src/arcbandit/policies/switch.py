@@ -25,13 +25,12 @@ from arcbandit.policies.state import ESTIMATE_CONTEXTS, QUEUE, Rule
 
 
 @kernel
-def observe_context(problem, statistics, context):
-    """Count a context and, if their probabilities are not known, estimate them anew.
+def estimate_probabilities(problem, statistics):
+    """Estimate the probabilities of the contexts, if they are not known.
 
     The estimate is the share of rounds seen, with one round's weight spread evenly beforehand, so that a context that
     has not occurred yet is planned for.
     """
-    statistics.context_counts[context] += 1.0
     if problem.settings[ESTIMATE_CONTEXTS] != 0.0:
         n_contexts = statistics.context_counts.shape[0]
         total = 1.0
@@ -42,11 +41,26 @@ def observe_context(problem, statistics, context):
 
 
 @kernel
-def choose_allocation(rule, problem, statistics, round_number, context, seed, epoch, memory, workspace, allocation):
-    """Write w(t), shape (K, C), for the round whose context was just seen; return how it came about."""
+def observe_context(problem, statistics, context):
+    """Count a context and, if their probabilities are not known, estimate them anew."""
+    statistics.context_counts[context] += 1.0
+    estimate_probabilities(problem, statistics)
+
+
+@kernel
+def choose_allocation(
+    rule, problem, statistics, round_number, decision_number, context, seed, epoch, memory, workspace, allocation
+):
+    """Write w(t), shape (K, C), for the round whose context was just seen; return how it came about.
+
+    Random numbers go by `decision_number`, and what was learnt by `round_number`, t: rewards that come in batches, or
+    from others, move t on without a decision, and leave it where it was between two of them.
+    """
     observe_context(problem, statistics, context)
     if rule <= Rule.THOMPSON_LP:
-        return plan_with_bounds(rule, problem, statistics, round_number, seed, epoch, memory, workspace, allocation)
+        return plan_with_bounds(
+            rule, problem, statistics, round_number, decision_number, seed, epoch, memory, workspace, allocation
+        )
     if rule == Rule.OPTIMISTIC3:
         return allocate_optimistic3(problem, statistics, round_number, context, memory, allocation)
     if rule <= Rule.SGOC:
@@ -75,10 +89,12 @@ def take_in_reward(rule, problem, statistics, round_number, context, arm, reward
 
 
 @entry_kernel
-def allocate(rule, problem, statistics, round_number, context, seed, epoch, memory, workspace, allocation):
+def allocate(
+    rule, problem, statistics, round_number, decision_number, context, seed, epoch, memory, workspace, allocation
+):
     """`choose_allocation`, for calls from Python."""
     return choose_allocation(
-        rule, problem, statistics, round_number, context, seed, epoch, memory, workspace, allocation
+        rule, problem, statistics, round_number, decision_number, context, seed, epoch, memory, workspace, allocation
     )
 
 
@@ -89,8 +105,17 @@ def learn(rule, problem, statistics, round_number, context, arm, reward, memory,
 
 
 @entry_kernel
-def learn_many(rule, problem, statistics, decisions, rewards_seen, contexts, arms, rewards, memory, allocation):
-    """Take in rewards one after the other, the round number moving on as if each came by itself."""
+def learn_many(
+    rule, problem, statistics, decisions, rewards_seen, contexts, arms, rewards, counted, memory, allocation
+):
+    """Take in rewards one after the other, the round number moving on as if each came by itself.
+
+    If `counted`, their contexts count as seen.
+    """
+    if counted:
+        for place in range(contexts.shape[0]):
+            statistics.context_counts[contexts[place]] += 1.0
+        estimate_probabilities(problem, statistics)
     for place in range(rewards.shape[0]):
         round_number = max(decisions, rewards_seen + place + 1)
         take_in_reward(
@@ -99,7 +124,7 @@ def learn_many(rule, problem, statistics, decisions, rewards_seen, contexts, arm
 
 
 @entry_kernel
-def draw_arm(allocation, context, seed, epoch, round_number):
-    """The arm that the round's uniform number draws from the context's column."""
-    _, uniform = uniforms(seed, epoch, round_number, DECISION, 0)
+def draw_arm(allocation, context, seed, epoch, decision_number):
+    """The arm that the decision's uniform number draws from the context's column."""
+    _, uniform = uniforms(seed, epoch, decision_number, DECISION, 0)
     return arm_from_uniform(allocation, context, uniform)

@@ -12,7 +12,7 @@ SHARE, REDRAWS = DIALS, DIALS + 1
 
 
 @rare_kernel
-def write_draws(problem, statistics, noise_scale, share, high, round_number, attempt, seed, epoch, memory):
+def write_draws(problem, statistics, noise_scale, share, high, decision_number, attempt, seed, epoch, memory):
     """Draw theta ~ N(mean, sigma^2 / n) for each pair; its `share` goes into the constraints as well."""
     n_arms, n_contexts = problem.available.shape
     for arm in range(n_arms):
@@ -22,7 +22,7 @@ def write_draws(problem, statistics, noise_scale, share, high, round_number, att
             steady = high
             if inverse_root > 0.0:
                 index = (attempt * n_arms + arm) * n_contexts + context
-                deviation = noise_scale * inverse_root * standard_normal(seed, epoch, round_number, POLICY, index)
+                deviation = noise_scale * inverse_root * standard_normal(seed, epoch, decision_number, POLICY, index)
                 drawn = statistics.by_pair[MEAN, arm, context] + deviation
                 steady = statistics.by_pair[MEAN, arm, context] + share * deviation
             memory.matrices[OBJECTIVE, arm, context] = drawn

@@ -312,7 +312,9 @@ def play_rounds(
     for t in range(first_round, last_round + 1):
         context_uniform, arm_uniform = uniforms(seed, epoch, t, DECISION, 0)
         context = context_from_uniform(world.probabilities, context_uniform)
-        outcome = choose_allocation(rule, problem, statistics, t, context, seed, epoch, memory, workspace, allocation)
+        outcome = choose_allocation(
+            rule, problem, statistics, t, t, context, seed, epoch, memory, workspace, allocation
+        )
         arm = arm_from_uniform(allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, seed, epoch, t)
         planned = rule <= Rule.THOMPSON_LP

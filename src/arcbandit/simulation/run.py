@@ -142,13 +142,13 @@ def simulate(
     """Run each policy for `epochs` independent epochs of `horizon` rounds and record every metric.
 
     Policies come by name or as configured objects; a mapping gives them labels of its own. In an epoch all of them
-    meet the same contexts and the same noise. `jobs` workers share the epochs: threads, or whatever backend
-    joblib.parallel_config sets; the result does not depend on it. `checkpoints` is how many, or which rounds.
-    `window` is the length of the sliding windows over which each floor's worst shortfall is reported. With
-    `suboptimality_gap` (rho*) the run counts where the paper's statements hold. With `device` "cuda" a GPU plays, one
-    epoch a thread, by the same kernels; "auto" takes one where it is there. `keep` says what is left: "epochs" gives a
-    Trace with every epoch, "summary" a Summary with means, variances and quantiles over them, whose size does not grow
-    with `epochs`. None is "epochs" on the CPU and "summary" on a GPU.
+    meet the same contexts and the same noise, by `seed`; a seed, epoch or worker of their own is left aside. `jobs`
+    workers share the epochs: threads, or whatever backend joblib.parallel_config sets; the result does not depend on
+    it. `checkpoints` is how many, or which rounds. `window` is the length of the sliding windows over which each
+    floor's worst shortfall is reported. With `suboptimality_gap` (rho*) the run counts where the paper's statements
+    hold. With `device` "cuda" a GPU plays, one epoch a thread, by the same kernels; "auto" takes one where it is there.
+    `keep` says what is left: "epochs" gives a Trace with every epoch, "summary" a Summary with means, variances and
+    quantiles over them, whose size does not grow with `epochs`. None is "epochs" on the CPU and "summary" on a GPU.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -262,7 +262,7 @@ def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floa
 def bind(task: Task) -> Policy:
     """The policy of a task, nothing seen yet."""
     return task.policy.for_instance(
-        task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch
+        task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch, worker=0
     )
 
 

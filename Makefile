@@ -4,10 +4,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench docs lock clean
+.PHONY: help run test test-long lint bench docs lock clean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY)  ## Reproduce every number of the paper; the page is reproduction/index.html
 	$(BIN)/arcbandit reproduce --out reproduction
@@ -16,6 +16,9 @@ test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompil
 	$(BIN)/python -m pytest
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest tests/kernels
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
+
+test-long: $(READY)  ## Test what was promised for many thousand random cases on all of them
+	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest tests/test_right_or_refused.py tests/policies/test_restored_runs.py
 
 lint: $(READY)  ## Check style, types and import directions
 	$(BIN)/ruff check

@@ -66,6 +66,12 @@ class Problem(NamedTuple):
         scale = np.concatenate([largest, [largest[row].max() for row in self.members]])
         return np.where(scale > 0, scale, 1.0)
 
+    @property
+    def span(self):
+        """The largest |coefficient| or |floor| of all rows over the least that is not zero."""
+        sizes = np.abs(np.concatenate([self.revenue[self.open], self.floors]))
+        return sizes.max() / sizes[sizes > 0].min(initial=np.inf)
+
     def earned(self, allocation):
         """Revenue of each arm, then of each group, shape (K + G,)."""
         by_arm = (self.revenue * allocation).sum(axis=1)

@@ -1,8 +1,8 @@
 """Proofs that a plan is right, by weak duality: one pass over the problem, whatever found the plan.
 
-For any prices y >= 0 no allocation that meets the floors earns more than sum_c max_k (a_kc + Y_k b_kc) - y . r, where Y_k
-adds up the prices of the rows that arm k counts for. So an allocation that meets the floors and earns that much is optimal,
-and prices at which sum_c max_k Y_k b_kc < y . r show that no allocation meets them.
+For any prices y >= 0 no allocation that meets the floors earns more than sum_c max_k (a_kc + Y_k b_kc) - y . r, where
+Y_k adds up the prices of the rows that arm k counts for. So an allocation that meets the floors and earns that much is
+optimal, and prices at which sum_c max_k Y_k b_kc < y . r show that no allocation meets them.
 """
 
 from typing import NamedTuple
@@ -114,8 +114,8 @@ def certify_least_shortfall(
     """Whether an allocation falls short by the least total and, among those that do, earns the most.
 
     To within TOLERANCE, that is: for a little more shortfall there may be plans that earn much more or less.
-    `shortfall_prices` (from 0 to 1) are those of the total shortfall; `prices`, of either sign, are those of the revenue
-    where the shortfall is the least. Both have shape (M,).
+    `shortfall_prices` (from 0 to 1) are those of the total shortfall; `prices`, of either sign, are those of the
+    revenue where the shortfall is the least. Both have shape (M,).
     """
     found = _account(problem, allocation)
     wide = _is_wide(problem)
@@ -139,9 +139,7 @@ def certify_least_shortfall(
     return Certificate(0.0, _relative(abs(bound - found.value), size), _relative(abs(total - least), short_size))
 
 
-def _losses(
-    problem: Coefficients, worth: Floats, short_worth: Floats, allocation: Floats
-) -> tuple[Floats, Floats]:
+def _losses(problem: Coefficients, worth: Floats, short_worth: Floats, allocation: Floats) -> tuple[Floats, Floats]:
     """What the pairs that are not played would add to the revenue and to the shortfall, rounding left out."""
     gain = worth - (worth * allocation).sum(axis=0)
     loss = (short_worth * allocation).sum(axis=0) - short_worth

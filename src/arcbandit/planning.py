@@ -372,7 +372,9 @@ def _solve(
     elif solver == "highs":
         from arcbandit.highs import solve_with_highs
 
-        solution = Solution(*solve_with_highs(program), np.zeros(len(names)), make_basis(objective.shape[1], len(names)))
+        solution = Solution(
+            *solve_with_highs(program), np.zeros(len(names)), make_basis(objective.shape[1], len(names))
+        )
         certificate = None
     else:
         raise InvalidInputError(f"solver must be 'simplex' or 'highs', got {solver!r}.")
@@ -398,9 +400,7 @@ def _certify(problem: Coefficients, solution: Solution, on_infeasible: str) -> C
         certificate = certify_optimal(problem, solution.allocation, solution.prices)
         holds = certificate.holds
     else:
-        certificate = certify_least_shortfall(
-            problem, solution.allocation, solution.shortfall_prices, solution.prices
-        )
+        certificate = certify_least_shortfall(problem, solution.allocation, solution.shortfall_prices, solution.prices)
         # Who only asks whether there is a plan is answered by the proof that there is none.
         holds = proves_infeasible(problem, solution.ray) and (certificate.holds or on_infeasible == "raise")
     if not holds:

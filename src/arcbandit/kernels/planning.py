@@ -152,9 +152,9 @@ def falls_short_nowhere(program, basis, workspace):
     """Whether every shortfall in the basis is one that a floor which counts as met may have."""
     measure_allowances(program, basis, workspace)
     for slot in range(basis.slot_arm.shape[0]):
-        if basis.slot_context[slot] == SHORTFALL:
-            if workspace.by_row[SLOT_VALUE, slot] > allowance_of(program, basis, slot, workspace):
-                return False
+        is_short = workspace.by_row[SLOT_VALUE, slot] > allowance_of(program, basis, slot, workspace)
+        if basis.slot_context[slot] == SHORTFALL and is_short:
+            return False
     return True
 
 

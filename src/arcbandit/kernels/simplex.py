@@ -140,7 +140,9 @@ def blocking_column(program, basis, entering_context, bland, workspace):
         if rate > PIVOT_TOLERANCE:
             slack = 0.0
             if not bland:
-                slack = RATIO_SLACK * allowance_of(program, basis, position_of(basis, place, entering_context), workspace)
+                slack = RATIO_SLACK * allowance_of(
+                    program, basis, position_of(basis, place, entering_context), workspace
+                )
             longest = min(longest, (max(value, 0.0) + slack) / rate)
     if longest == 1e300:
         return 0.0, -1
@@ -285,10 +287,11 @@ def most_negative_beyond_allowance(program, basis, workspace):
         context = basis.slot_context[slot]
         if context >= 0:
             share = workspace.by_context[KEY_SHARE, context]
-            if share < worst or (share == worst and n_rows + context < position):
-                if share < -allowance_of(program, basis, n_rows + context, workspace):
-                    worst = share
-                    position = n_rows + context
+            if share > worst or (share == worst and n_rows + context > position):
+                continue
+            if share < -allowance_of(program, basis, n_rows + context, workspace):
+                worst = share
+                position = n_rows + context
     return position
 
 
@@ -395,10 +398,10 @@ def improving_column(program, basis, allowed, weight, shortfall_price, bland, wo
 def simplex(program, basis, allowed, weight, shortfall_price, dual, kept, evaluated, workspace, allocation):
     """Bring `basis` to an optimal one: dual steps while a share is below zero, primal steps from then on.
 
-    Without `dual`, what is below zero is taken for zero and steps are primal. The objective is `weight` a, less `shortfall_price` for each unit that a row falls short where it may. On OPTIMAL
-    the basis is evaluated; on INFEASIBLE the ray holds prices that ought to prove it; PIVOT_LIMIT means neither. If
-    `allocation` is `kept`, each pair that leaves the basis is taken out of it. A basis `evaluated` is not evaluated
-    again before the first step.
+    Without `dual`, what is below zero is taken for zero and steps are primal. The objective is `weight` a, less
+    `shortfall_price` for each unit that a row falls short where it may. On OPTIMAL the basis is evaluated; on INFEASIBLE
+    the ray holds prices that ought to prove it; PIVOT_LIMIT means neither. If `allocation` is `kept`, each pair that
+    leaves the basis is taken out of it. A basis `evaluated` is not evaluated again before the first step.
     """
     n_rows = basis.slot_arm.shape[0]
     n_contexts = basis.key.shape[0]

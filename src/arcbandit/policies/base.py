@@ -8,22 +8,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.instance import GroupFloor, Instance
+from arcbandit.inputs.arrays import availability, flags, real_array
+from arcbandit.inputs.frames import (
+    ARMS,
+    CONTEXTS,
+    agreed_names,
+    by_arm,
+    by_arm_and_context,
+    by_context,
+    in_order,
+)
+from arcbandit.inputs.values import (
+    amount,
+    checked_name,
+    index_of,
+    instance_of,
+    is_whole,
+    items,
+    non_negative,
+    positive,
+    real,
+    shown,
+    truth,
+    whole,
+)
+from arcbandit.instance import GroupFloor, Instance, members_of_groups
 from arcbandit.kernels.confidence import PULLS, make_statistics
 from arcbandit.kernels.program import SHORTFALL, Workspace, make_workspace
 from arcbandit.planning import rows_of_arms
-from arcbandit.policies.checks import (
-    Dial,
-    availability,
-    bounds_of_rewards,
-    even_probabilities,
-    floor_amount,
-    index_of,
-    is_whole,
-    positive,
-    real,
-    whole,
-)
+from arcbandit.policies.checks import Dial, bounds_of_rewards, even_probabilities
 from arcbandit.policies.state import (
     ALL_PLAYED,
     DIALS,
@@ -42,7 +55,6 @@ from arcbandit.policies.state import (
 
 SNAPSHOT_FORMAT = "arcbandit-policy"
 SNAPSHOT_VERSION = 1
-LARGEST_REWARD = 1e150  # beyond this, sums and products of rewards could overflow
 
 Name = str | int
 
@@ -104,45 +116,57 @@ class Policy:
         self.horizon = None if horizon is None else whole("horizon", horizon, 1)
         self.seed = whole("seed", seed, 0)
         self.epoch = whole("epoch", epoch, 0)
-        if not isinstance(estimate_contexts, bool):
-            raise InvalidInputError(f"estimate_contexts must be True or False, got {estimate_contexts!r}.")
-        self.estimate_contexts = estimate_contexts
+        self.estimate_contexts = truth("estimate_contexts", estimate_contexts)
         self.replan = self._check_replan(replan)
         self._bound = revenue_floors is not None
         if revenue_floors is None:
-            if context_probabilities is not None or arms is not None or contexts is not None or tuple(group_floors):
+            if any(part is not None for part in (context_probabilities, arms, contexts, available)) or items(
+                "group_floors", group_floors, "GroupFloor"
+            ):
                 raise InvalidInputError("revenue_floors must be given along with the rest of a problem, got none.")
             return
-        floors = np.atleast_1d(np.asarray(revenue_floors))
         if context_probabilities is None:
             self.estimate_contexts = True
             context_probabilities, contexts = even_probabilities(contexts)
-        n_contexts = np.atleast_1d(np.asarray(context_probabilities)).shape[0]
-        if isinstance(contexts, int):
-            if contexts != n_contexts:
-                raise InvalidInputError(
-                    f"contexts must be as many as context_probabilities, {n_contexts}, got {contexts}."
-                )
-            contexts = None
+        counted = whole("contexts", contexts, 1) if is_whole(contexts) else None
+        floors = by_arm("revenue_floors", revenue_floors)
+        probabilities = by_context("context_probabilities", context_probabilities)
+        mask = by_arm_and_context("available", available, flags=True)
+        arm_names = agreed_names(ARMS, arms, floors, mask)
+        context_names = agreed_names(CONTEXTS, contexts if counted is None else None, probabilities, mask)
+        amounts = real_array("revenue_floors", in_order(floors, arms=arm_names), 1)
+        shares = real_array("context_probabilities", in_order(probabilities, contexts=context_names), 1)
+        for field, part in (("revenue_floors", amounts), ("context_probabilities", shares)):
+            if len(part) == 0:
+                raise InvalidInputError(f"{field} must hold at least one number, got none.")
         # A blank instance checks names, floors, probabilities and groups as for any instance.
         blank = Instance(
-            np.zeros((floors.shape[0], n_contexts)),
-            revenue_floors,
-            context_probabilities,
-            arms=arms,
-            contexts=contexts,
+            np.zeros((len(amounts), len(shares))),
+            amounts,
+            shares,
+            arms=None if arm_names is None else arm_names.names,
+            contexts=None if context_names is None else context_names.names,
             group_floors=group_floors,
         )
-        self._start(blank, named_arms=arms is not None, named_contexts=contexts is not None, available=available)
+        if counted not in (None, blank.n_contexts):
+            raise InvalidInputError(
+                f"contexts must be as many as context_probabilities, {blank.n_contexts}, got {counted}."
+            )
+        self._start(
+            blank,
+            named_arms=arm_names is not None,
+            named_contexts=context_names is not None,
+            available=in_order(mask, arms=arm_names, contexts=context_names),
+        )
 
     @classmethod
     def _check_replan(cls, replan: Any) -> str | int:
-        if replan in ("always", "doubling"):
+        if isinstance(replan, str) and replan in ("always", "doubling"):
             chosen: str | int = replan
-        elif is_whole(replan) and replan >= 1:
-            chosen = int(replan)
+        elif is_whole(replan):
+            chosen = whole("replan", replan, 1)
         else:
-            raise InvalidInputError(f"replan must be 'always', 'doubling' or a number of rounds, got {replan!r}.")
+            raise InvalidInputError(f"replan must be 'always', 'doubling' or a number of rounds, got {shown(replan)}.")
         if chosen != "always" and cls.rule > Rule.THOMPSON_LP:
             raise InvalidInputError(f"replan must be 'always' for {cls.__name__}, which does not plan, got {replan!r}.")
         return chosen
@@ -154,9 +178,7 @@ class Policy:
             if name not in known:
                 has = f"its dials are {', '.join(known)}" if known else "it has no dials"
                 raise InvalidInputError(f"{cls.__name__} has no dial {name!r}: {has}.")
-        for name, dial in known.items():
-            dial.number(given.get(name, dial.default))
-        return {name: given.get(name, dial.default) for name, dial in known.items()}
+        return {name: dial.plain(given.get(name, dial.default)) for name, dial in known.items()}
 
     def for_instance(
         self,
@@ -172,6 +194,7 @@ class Policy:
         Of the instance it is told what the setting tells a learner: not the means, but for methods that scale rewards
         an upper bound on them.
         """
+        instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
         mean_bound = self.mean_bound
         if mean_bound is None and self.reward_bounds is None and self.needs_mean_bound:
             largest = float(instance.mean_rewards.max())
@@ -235,7 +258,8 @@ class Policy:
         self._rewards = 0
         self._next_plan = 1
         self._problem = self._make_problem(
-            blank.context_probabilities.copy(), availability(available, (n_arms, n_contexts))
+            blank.context_probabilities.copy(),
+            availability("available", available, (n_arms, n_contexts), self.contexts),
         )
         self._statistics = make_statistics(n_arms, n_contexts)
         self._allocation = np.ascontiguousarray(self._problem.available / self._problem.available.sum(axis=0))
@@ -243,10 +267,7 @@ class Policy:
         self._make_room()
 
     def _make_problem(self, probabilities: NDArray[np.float64], available: NDArray[np.bool_]) -> KnownProblem:
-        members = np.zeros((len(self._groups), len(self._arm_names)), dtype=np.bool_)
-        for row, group in enumerate(self._groups):
-            members[row, [self._arm_names.index(str(arm)) for arm in group.arms]] = True
-        rows = rows_of_arms(members)
+        rows = rows_of_arms(members_of_groups(self._groups, self._arm_names))
         arm_rows = np.zeros((len(rows), max(len(own) for own in rows)), dtype=np.int64)
         for arm, own in enumerate(rows):
             arm_rows[arm, : len(own)] = own
@@ -351,9 +372,13 @@ class Policy:
     def update_many(self, contexts: Iterable[Name], arms: Iterable[Name], rewards: Iterable[float]) -> None:
         """Take in many rewards, all or, if any is bad, none."""
         self._check_bound()
-        columns = np.array([self._context(context) for context in contexts], dtype=np.int64)
-        rows = np.array([self._arm(arm) for arm in arms], dtype=np.int64)
-        values = np.array([self._check_reward(reward) for reward in rewards], dtype=np.float64)
+        columns = np.array(
+            [self._context(context) for context in items("contexts", contexts, "contexts")], dtype=np.int64
+        )
+        rows = np.array([self._arm(arm) for arm in items("arms", arms, "arms")], dtype=np.int64)
+        values = np.array(
+            [self._check_reward(reward) for reward in items("rewards", rewards, "rewards")], dtype=np.float64
+        )
         if not columns.shape == rows.shape == values.shape:
             raise InvalidInputError(
                 f"contexts, arms and rewards must be equally many, got {columns.size}, {rows.size} and {values.size}."
@@ -399,14 +424,16 @@ class Policy:
     def add_arm(self, name: str | None = None, floor: float = 0.0, *, available: ArrayLike | None = None) -> Name:
         """Add an arm, which is explored in each context where it is available (everywhere by default)."""
         self._check_bound()
-        amount = floor_amount("floor", floor)
+        owed = non_negative("floor", floor)
         label = self._new_name("arm", name, self._arm_names, self._named_arms)
         n_contexts = len(self._context_names)
-        row = np.ones(n_contexts, dtype=np.bool_) if available is None else np.asarray(available)
-        if row.dtype != np.bool_ or row.shape != (n_contexts,):
-            raise InvalidInputError(f"available must be {n_contexts} booleans, got {row.dtype} of shape {row.shape}.")
+        row = np.ones(n_contexts, dtype=np.bool_)
+        if available is not None:
+            mask = by_context("available", available, flags=True)
+            names = agreed_names(CONTEXTS, self._context_names)
+            row = flags("available", in_order(mask, contexts=names), (n_contexts,))
         self._arm_names.append(label)
-        self._arm_floors.append(amount)
+        self._arm_floors.append(owed)
         self._regrow(self._problem.context_probabilities, np.vstack([self._problem.available, row]))
         return label if self._named_arms else len(self._arm_names) - 1
 
@@ -438,7 +465,7 @@ class Policy:
             raise InvalidInputError("probability of the new context must be given where probabilities are known.")
         share = real("probability", probability)
         if not 0.0 <= share < 1.0:
-            raise InvalidInputError(f"probability must be from 0 to below 1, got {probability!r}.")
+            raise InvalidInputError(f"probability must be from 0 to below 1, got {shown(probability)}.")
         label = self._new_name("context", name, self._context_names, self._named_contexts)
         self._context_names.append(label)
         column = np.ones((len(self._arm_names), 1), dtype=np.bool_)
@@ -450,18 +477,18 @@ class Policy:
     def set_floor(self, arm_or_group: Name, floor: float) -> None:
         """Change the floor of an arm or, by its name, of a group."""
         self._check_bound()
-        amount = floor_amount("floor", floor)
+        owed = non_negative("floor", floor)
         for place, group in enumerate(self._groups):
-            if group.name == arm_or_group:
-                self._groups[place] = GroupFloor(group.name, group.arms, amount)
-                self._problem.floors[len(self._arm_names) + place] = amount
+            if isinstance(arm_or_group, str) and group.name == arm_or_group:
+                self._groups[place] = GroupFloor(group.name, group.arms, owed)
+                self._problem.floors[len(self._arm_names) + place] = owed
                 self._next_plan = 1
                 return
         row = self._arm(arm_or_group)
         if row in self._retired:
             raise InvalidInputError(f"arm {arm_or_group!r} is retired and can have no floor.")
-        self._arm_floors[row] = amount
-        self._problem.floors[row] = amount
+        self._arm_floors[row] = owed
+        self._problem.floors[row] = owed
         self._next_plan = 1
 
     def _regrow(self, probabilities: NDArray[np.float64], available: NDArray[np.bool_]) -> None:
@@ -619,31 +646,27 @@ class Policy:
             )
 
     def _context(self, context: Name) -> int:
-        return index_of("context", context, self._context_index, self._named_contexts)
+        return index_of("context", context, self._context_index, named=self._named_contexts)
 
     def _arm(self, arm: Name) -> int:
-        return index_of("arm", arm, self._arm_index, self._named_arms)
+        return index_of("arm", arm, self._arm_index, named=self._named_arms)
 
     def _check_reward(self, reward: Any) -> float:
-        value = real("reward", reward)
-        if abs(value) > LARGEST_REWARD:
-            raise InvalidInputError(f"reward must be within {LARGEST_REWARD:g} of zero, got {reward!r}.")
+        value = amount("reward", reward)
         if self.reward_bounds is not None and not self.reward_bounds[0] <= value <= self.reward_bounds[1]:
             low, high = self.reward_bounds
-            raise InvalidInputError(f"reward must be within reward_bounds, {low:g} to {high:g}, got {reward!r}.")
+            raise InvalidInputError(f"reward must be within reward_bounds, {low:g} to {high:g}, got {shown(reward)}.")
         return value
 
-    @staticmethod
-    def _new_name(kind: str, name: str | None, taken: list[str], named: bool) -> str:
-        if not named:
-            if name is not None:
-                raise InvalidInputError(f"{kind} name must be left out where {kind}s go by index, got {name!r}.")
-            return str(len(taken) + 1)
-        if not isinstance(name, str) or not name.strip():
-            raise InvalidInputError(f"{kind} name must be a non-empty string, got {name!r}.")
-        if name in taken:
-            raise InvalidInputError(f"{kind} name must be new, but {name!r} is taken.")
-        return name
+    def _new_name(self, kind: str, name: str | None, known: list[str], named: bool) -> str:
+        if not named and name is not None:
+            raise InvalidInputError(f"{kind} name must be left out where {kind}s go by index, got {shown(name)}.")
+        label = checked_name(f"{kind} name", name) if named else str(len(known) + 1)
+        # A floor goes by the name of its arm or of its group.
+        taken = [*known, *(group.name for group in self._groups)] if kind == "arm" else known
+        if label in taken:
+            raise InvalidInputError(f"{kind} name must be new, but {label!r} is taken.")
+        return label
 
     def __repr__(self) -> str:
         dials = ", ".join(f"{name}={value!r}" for name, value in self.dial_values.items())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.values import choice, share
 from arcbandit.simulation import loop
 from arcbandit.simulation.fold import histogram_of_values
 from arcbandit.simulation.results import (
@@ -17,7 +17,6 @@ from arcbandit.simulation.results import (
     Estimate,
     MetricByPolicy,
     Results,
-    checked_share,
     estimate,
     import_polars,
     read_table,
@@ -66,7 +65,7 @@ class Trace(Results):
     def quantile(self, metric: str, policy: str, q: float) -> Floats:
         """The value that a share `q` of the epochs do not exceed: that of rank floor(q (epochs - 1)), from 0."""
         values = self._values(metric, policy)
-        rank = int(checked_share(q) * (len(values) - 1))
+        rank = int(share("q", q) * (len(values) - 1))
         return np.asarray(np.sort(values, axis=0)[rank])
 
     def histogram(self, metric: str, policy: str, floor: str | None = None) -> tuple[Floats, NDArray[np.int64]]:
@@ -93,8 +92,7 @@ class Trace(Results):
     def to_frame(self, by: str = "epoch") -> Any:
         """A polars frame, a row for each policy, epoch and checkpoint; with by="floor", for each floor as well."""
         polars = import_polars()
-        if by not in ("epoch", "floor"):
-            raise InvalidInputError(f"by must be 'epoch' or 'floor', got {by!r}.")
+        choice("by", by, ("epoch", "floor"))
         n_epochs, n_rounds, n_floors = self.epochs, len(self.rounds), len(self.floors)
         repeat = n_floors if by == "floor" else 1
         columns: dict[str, Any] = {

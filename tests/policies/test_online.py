@@ -184,7 +184,7 @@ class TestChanging:
         with pytest.raises(InvalidInputError, match="format"):
             OLP.restore({})
         for part, value in (("key", [[99], [0]]), ("slot_arm", [[-1], [0]]), ("slot_context", [[7], [0]])):
-            with pytest.raises(InvalidInputError, match="can have written"):
+            with pytest.raises(InvalidInputError, match=rf"snapshot\['memory'\]\['{part}'\]"):
                 OLP.restore({**snapshot, "memory": {**snapshot["memory"], part: value}})
         with pytest.raises(InvalidInputError, match="can have written"):
             OLP.restore({**snapshot, "allocation": [[0.5]]})

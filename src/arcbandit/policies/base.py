@@ -34,9 +34,10 @@ from arcbandit.inputs.values import (
 )
 from arcbandit.instance import GroupFloor, Instance, members_of_groups
 from arcbandit.kernels.confidence import PULLS, make_statistics
-from arcbandit.kernels.program import SHORTFALL, Workspace, make_workspace
+from arcbandit.kernels.program import Workspace, make_workspace
 from arcbandit.planning import rows_of_arms
 from arcbandit.policies.checks import Dial, bounds_of_rewards, even_probabilities
+from arcbandit.policies.snapshot_checks import check_snapshot
 from arcbandit.policies.state import (
     ALL_PLAYED,
     DIALS,
@@ -562,23 +563,7 @@ class Policy:
     @classmethod
     def restore(cls, snapshot: Mapping[str, Any]) -> Self:
         """The policy of a snapshot, which decides as the one it was taken from would have."""
-        if snapshot.get("format") != SNAPSHOT_FORMAT:
-            raise InvalidInputError(f"snapshot must have format {SNAPSHOT_FORMAT!r}, got {snapshot.get('format')!r}.")
-        if snapshot.get("version") != SNAPSHOT_VERSION:
-            raise InvalidInputError(f"snapshot must be of version {SNAPSHOT_VERSION}, got {snapshot.get('version')!r}.")
-        if snapshot.get("policy") != cls.name:
-            raise InvalidInputError(f"snapshot must be of a policy {cls.name!r}, got {snapshot.get('policy')!r}.")
-        try:
-            return cls._restore(snapshot)
-        except (KeyError, TypeError, IndexError) as error:
-            raise InvalidInputError(f"snapshot must be complete, but {error} is missing or of a wrong kind.") from None
-        except ValueError as error:
-            if isinstance(error, InvalidInputError):
-                raise
-            raise InvalidInputError(f"snapshot must hold arrays that fit its arms and contexts: {error}.") from None
-
-    @classmethod
-    def _restore(cls, snapshot: Mapping[str, Any]) -> Self:
+        check_snapshot(snapshot, cls, SNAPSHOT_FORMAT, SNAPSHOT_VERSION)
         bounds = snapshot["reward_bounds"]
         policy = cls(
             snapshot["revenue_floors"],
@@ -592,7 +577,7 @@ class Policy:
             reward_bounds=None if bounds is None else (bounds[0], bounds[1]),
             mean_bound=snapshot["mean_bound"],
             horizon=snapshot["horizon"],
-            available=np.array(snapshot["available"], dtype=np.bool_),
+            available=snapshot["available"],
             estimate_contexts=snapshot["estimate_contexts"],
             replan=snapshot["replan"],
             seed=snapshot["seed"],
@@ -600,10 +585,10 @@ class Policy:
             **snapshot["dials"],
         )
         policy._retired = set(snapshot["retired"])
-        policy._next_plan = int(snapshot["next_plan"])
+        policy._next_plan = snapshot["next_plan"]
         policy._memory.scalars[ALL_PLAYED] = float(snapshot["all_played"])
-        policy._decisions = int(snapshot["decisions"])
-        policy._rewards = int(snapshot["rewards"])
+        policy._decisions = snapshot["decisions"]
+        policy._rewards = snapshot["rewards"]
         statistics, memory = snapshot["statistics"], snapshot["memory"]
         policy._statistics.by_pair[:] = statistics["by_pair"]
         policy._statistics.context_counts[:] = statistics["context_counts"]
@@ -613,29 +598,7 @@ class Policy:
         policy._memory.slot_context[:] = memory["slot_context"]
         policy._memory.matrices[WEIGHTS] = memory["weights"]
         policy._memory.by_arm[:] = memory["by_arm"]
-        policy._check_restored()
         return policy
-
-    def _check_restored(self) -> None:
-        """Refuse what no policy can have written: the kernels index with it and check nothing."""
-        n_arms, n_contexts = self._allocation.shape
-        n_rows = self._problem.floors.shape[0]
-        memory, by_pair = self._memory, self._statistics.by_pair
-        numbers_given = (by_pair, self._statistics.context_counts, self._allocation, memory.matrices, memory.by_arm)
-        sound = (
-            all(np.isfinite(part).all() for part in numbers_given)
-            and (by_pair[PULLS] >= 0).all()
-            and (self._allocation >= 0).all()
-            and np.allclose(self._allocation.sum(axis=0), 1.0)
-            and ((memory.key >= -1) & (memory.key < n_arms)).all()
-            and ((memory.slot_context >= SHORTFALL) & (memory.slot_context < n_contexts)).all()
-            and (memory.slot_arm >= 0).all()
-            and (memory.slot_arm < np.where(memory.slot_context >= 0, n_arms, n_rows)).all()
-            and self._retired <= set(range(n_arms))
-            and min(self._decisions, self._rewards, self._next_plan) >= 0
-        )
-        if not sound:
-            raise InvalidInputError("snapshot must hold numbers that a policy can have written, but some cannot be.")
 
     # Checks
 

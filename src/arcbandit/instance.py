@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import tomli_w
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, InvalidInstanceError
 from arcbandit.inputs.arrays import Axis, check_amounts, check_sum_is_one, matrix, vector
@@ -43,6 +43,9 @@ from arcbandit.inputs.values import (
     raised_as,
     shown,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column, Table
 
 _GROUP_KEYS = ("name", "arms", "floor")
 _REQUIRED_KEYS = ("revenue_floors", "context_probabilities")
@@ -96,9 +99,9 @@ class Instance:
 
     def __init__(
         self,
-        mean_rewards: ArrayLike,
-        revenue_floors: ArrayLike,
-        context_probabilities: ArrayLike,
+        mean_rewards: "Table",
+        revenue_floors: "Column",
+        context_probabilities: "Column",
         *,
         arms: Sequence[str] | None = None,
         contexts: Sequence[str] | None = None,
@@ -128,9 +131,9 @@ class Instance:
     @classmethod
     def from_weighted_means(
         cls,
-        weighted_means: ArrayLike,
-        revenue_floors: ArrayLike,
-        context_probabilities: ArrayLike,
+        weighted_means: "Table",
+        revenue_floors: "Column",
+        context_probabilities: "Column",
         *,
         arms: Sequence[str] | None = None,
         contexts: Sequence[str] | None = None,

@@ -7,10 +7,10 @@ what the kernel only reports.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
 from arcbandit.inputs.arrays import Axis, availability, check_amounts, matrix, vector
@@ -28,6 +28,9 @@ from arcbandit.kernels.program import (
     make_basis,
     make_workspace,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column, Table
 
 __all__ = [
     "ActiveSet",
@@ -146,13 +149,13 @@ class Plan:
 
 
 def solve_lp(
-    objective_means: ArrayLike,
-    constraint_means: ArrayLike,
-    revenue_floors: ArrayLike,
-    context_probabilities: ArrayLike,
+    objective_means: "Table",
+    constraint_means: "Table",
+    revenue_floors: "Column",
+    context_probabilities: "Column",
     *,
     group_floors: Iterable[GroupFloor] = (),
-    available: ArrayLike | None = None,
+    available: "Table | None" = None,
     solver: Literal["simplex", "highs"] = "simplex",
     on_infeasible: Literal["raise", "least_shortfall"] = "raise",
     warm_start: Plan | None = None,

@@ -231,6 +231,11 @@ class TestInstances:
                 {"mean_rewards": pl.DataFrame({"a": ["x", "y"]})},
                 "mean_rewards must have a column of numbers, got none.",
             ),
+            (
+                {"revenue_floors": pl.DataFrame({"name": [{"a": 1}, {"a": 2}], "floor": [1.0, 0.0]})},
+                "revenue_floors must be a column of numbers, or one of names and one of numbers, "
+                "got the columns 'name', 'floor'.",
+            ),
             ({"mean_rewards": pd.Series([1.0])}, "mean_rewards must be 2-dimensional, got a series."),
             (
                 {"mean_rewards": [pd.Series({"x": 1.0}), pd.Series({"y": 1.0})]},

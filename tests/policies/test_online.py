@@ -81,6 +81,8 @@ class TestSettingUp:
             ThompsonLP(redraws=2.5)
         with pytest.raises(InvalidInputError, match="from 0 to 1"):
             ThompsonLP(share=2)
+        with pytest.raises(InvalidInputError, match=r"noise_factor must be within 1e\+50 of zero, got 1e\+60"):
+            policy("doc", noise_factor=1e60)
 
     def test_rewards_beyond_arithmetic_are_refused(self):
         with pytest.raises(InvalidInputError, match="of zero"):

@@ -6,15 +6,20 @@ objects that are no lists, arrays or numbers.
 
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import checked_names, items, listed, shown
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
+    from narwhals.typing import IntoFrame, IntoSeries
+
+    Table: TypeAlias = ArrayLike | IntoFrame  # by arm and context
+    Column: TypeAlias = ArrayLike | Mapping[Any, Any] | IntoFrame | IntoSeries  # by arm, or by context
 
 ARMS, CONTEXTS = "arms", "contexts"
 
@@ -165,7 +170,7 @@ def _column(
         naming = [column for column in columns if not _holds_values(column, flags=flags)]
         if not naming and columns[0].dtype.is_integer() and columns[1].dtype.is_float():
             naming = columns[:1]
-        if len(naming) == 1 and (naming[0] is columns[0] or _may_be_names(naming[0])):
+        if len(naming) == 1 and _may_be_names(naming[0]):
             labels = _labels(field, axis, naming[0].to_list())
             columns = [column for column in columns if column is not naming[0]]
     if len(columns) != 1:

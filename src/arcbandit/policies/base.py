@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.arrays import availability, flags, real_array
@@ -54,6 +54,9 @@ from arcbandit.policies.state import (
     make_memory,
 )
 
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column, Table
+
 SNAPSHOT_FORMAT = "arcbandit-policy"
 SNAPSHOT_VERSION = 1
 
@@ -75,8 +78,9 @@ class Policy:
     With `revenue_floors` it is ready to decide. Without, it is a configuration: its dials, which `for_instance`, the
     simulator or an experiment bring to a problem.
 
-    Arms and contexts go by name if `arms` or `contexts` name them, and by index from 0 always. `context_probabilities`
-    None means that they are estimated along the way; then `contexts` says which there are (names, or how many).
+    Arms and contexts go by name if `arms` or `contexts` name them, and by index from 0 always. Floors, probabilities
+    and `available` may have labels, which give names and are aligned as for `Instance`. `context_probabilities` None
+    means that they are estimated along the way; then `contexts` says which there are (names, or how many).
     `replan` says when a rule that plans works out a new allocation: "always", before each decision, as the paper's
     guarantees ask; "doubling", at rounds 1, 2, 4, 8 ...; or a number n, every n rounds. In between the last one stays,
     planned with bounds of then: the paper proves nothing about regret or violation of these two.
@@ -93,8 +97,8 @@ class Policy:
 
     def __init__(
         self,
-        revenue_floors: ArrayLike | None = None,
-        context_probabilities: ArrayLike | None = None,
+        revenue_floors: "Column | None" = None,
+        context_probabilities: "Column | None" = None,
         *,
         arms: Sequence[str] | None = None,
         contexts: Sequence[str] | int | None = None,
@@ -103,7 +107,7 @@ class Policy:
         reward_bounds: tuple[float, float] | None = None,
         mean_bound: float | None = None,
         horizon: int | None = None,
-        available: ArrayLike | None = None,
+        available: "Table | None" = None,
         estimate_contexts: bool = False,
         replan: str | int = "always",
         seed: int = 0,
@@ -186,7 +190,7 @@ class Policy:
         instance: Instance,
         *,
         horizon: int | None = None,
-        available: ArrayLike | None = None,
+        available: "Table | None" = None,
         seed: int | None = None,
         epoch: int | None = None,
     ) -> Self:
@@ -243,7 +247,7 @@ class Policy:
             changed.append("p=?")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
-    def _start(self, blank: Instance, *, named_arms: bool, named_contexts: bool, available: ArrayLike | None) -> None:
+    def _start(self, blank: Instance, *, named_arms: bool, named_contexts: bool, available: Any) -> None:
         """Own memory for a problem of this shape, nothing seen yet."""
         if blank.group_floors and not self.supports_group_floors:
             raise InvalidInputError(f"{type(self).__name__} does not keep group floors; give none.")
@@ -422,7 +426,7 @@ class Policy:
         self._check_bound()
         return tuple(self._context_names) if self._named_contexts else tuple(range(len(self._context_names)))
 
-    def add_arm(self, name: str | None = None, floor: float = 0.0, *, available: ArrayLike | None = None) -> Name:
+    def add_arm(self, name: str | None = None, floor: float = 0.0, *, available: "Column | None" = None) -> Name:
         """Add an arm, which is explored in each context where it is available (everywhere by default)."""
         self._check_bound()
         owed = non_negative("floor", floor)

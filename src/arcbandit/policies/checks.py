@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.values import amount, checked_names, is_whole, shown, whole
+from arcbandit.inputs.values import amount, checked_names, is_whole, real, shown, whole
 
+LARGEST_DIAL = 1e50  # dials multiply rewards and each other
 MOST_CONTEXTS = 2**20  # that are only counted: a slip of the finger should not fill the memory
 
 
@@ -33,7 +34,9 @@ class Dial:
             if not isinstance(value, str) or value not in self.choices:
                 raise InvalidInputError(f"{self.name} must be one of {', '.join(self.choices)}, got {shown(value)}.")
             return float(self.choices.index(value))
-        number = amount(self.name, value)
+        number = real(self.name, value)
+        if abs(number) > LARGEST_DIAL:
+            raise InvalidInputError(f"{self.name} must be within {LARGEST_DIAL:g} of zero, got {shown(value)}.")
         if self.whole and not is_whole(value):
             raise InvalidInputError(f"{self.name} must be a whole number, got {shown(value)}.")
         outside = (number <= self.low or number >= self.high) if self.exclusive else not self.low <= number <= self.high

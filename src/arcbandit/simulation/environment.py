@@ -62,7 +62,7 @@ class MabArc(gymnasium.Env[np.int64, np.int64]):
         if instance is None:
             instance = small_instance()
         elif not isinstance(instance, Instance):
-            instance = Instance.load(file_path("instance", instance))
+            instance = Instance.load(file_path("instance, if it is no Instance,", instance))
         if render_mode is not None:
             raise InvalidInputError(f"render_mode must be None, as there is nothing to see, got {shown(render_mode)}.")
         self.instance = instance

@@ -5,6 +5,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -308,12 +309,29 @@ def read_table(path: str | os.PathLike[str], kind: str, version: int) -> tuple[A
         frame = polars.read_parquet(path)
     except (KeyError, ValueError, polars.exceptions.PolarsError) as error:
         raise InvalidInputError(f"{os.fspath(path)!r} must be a {kind} saved by arcbandit: {error}.") from None
+    unfit = f"{os.fspath(path)!r} must be a {kind} saved by arcbandit: its header"
+    if not isinstance(header, dict):
+        raise InvalidInputError(f"{unfit} is no table.")
     found = header.get("kind", "trace")  # the first traces did not say
     if found != kind:
         raise InvalidInputError(f"{os.fspath(path)!r} must be a {kind}, but is a {found}; load it as one.")
-    if header["version"] != version:
-        raise InvalidInputError(f"The {kind} must be of version {version}, got {header['version']}.")
+    if header.get("version") != version:
+        raise InvalidInputError(f"The {kind} must be of version {version}, got {header.get('version')}.")
+    for field in ("rounds", "policies", "floors", "settings"):
+        if field not in header:
+            raise InvalidInputError(f"{unfit} has no field {field!r}.")
     return frame, header
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
+    """Refuse a file that says what it is but does not hold it."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, import_polars().exceptions.PolarsError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"{os.fspath(path)!r} must be a whole {kind}, but it is damaged: {error}.") from None
 
 
 def import_polars() -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,9 @@ from arcbandit.inputs.arrays import check_amounts, real_array
 from arcbandit.inputs.values import items, shown
 from arcbandit.instance import Instance
 from arcbandit.simulation.loop import RewardModel
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
 
 MEAN_TOLERANCE = 1e-9
 
@@ -41,7 +44,7 @@ class ObservedRewards:
         self.samples = np.concatenate(flat)
         self.sample_start = np.concatenate([[0], np.cumsum([pair.size for pair in flat])]).astype(np.int64)
 
-    def instance(self, revenue_floors: ArrayLike, context_probabilities: ArrayLike, **names: Any) -> Instance:
+    def instance(self, revenue_floors: "Column", context_probabilities: "Column", **names: Any) -> Instance:
         """The instance whose mean rewards are those observed."""
         return Instance(self.means, revenue_floors, context_probabilities, **names)
 

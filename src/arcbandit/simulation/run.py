@@ -4,11 +4,11 @@ import itertools
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.arrays import availability
@@ -45,6 +45,9 @@ from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
 
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Table
+
 Floats = NDArray[np.float64]
 
 DEFAULT_CHECKPOINTS = 300
@@ -80,7 +83,7 @@ class Options(TypedDict, total=False):
     checkpoints: "int | Iterable[int] | None"
     rewards: "str | ObservedRewards"
     window: int | None
-    available: ArrayLike | None
+    available: "Table | None"
     suboptimality_gap: float | None
     progress: Progress | None
 
@@ -147,7 +150,7 @@ def simulate(
     checkpoints: "int | Iterable[int] | None" = None,
     rewards: "str | ObservedRewards" = "gaussian",
     window: int | None = None,
-    available: ArrayLike | None = None,
+    available: "Table | None" = None,
     suboptimality_gap: float | None = None,
     progress: Progress | None = None,
     device: str = "cpu",

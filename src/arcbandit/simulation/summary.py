@@ -30,6 +30,7 @@ from arcbandit.simulation.results import (
     Results,
     import_polars,
     read_table,
+    reading,
     write_table,
 )
 
@@ -170,14 +171,15 @@ class Summary(Results):
     def load(cls, path: str | os.PathLike[str]) -> "Summary":
         """Read what `save` wrote."""
         frame, header = read_table(path, "summary", SUMMARY_VERSION)
-        folded = {}
-        for place, policy in enumerate(frame["policy"]):
-            flat = FoldedEpochs(*(frame[field][place].to_numpy() for field in FoldedEpochs._fields))
-            folded[policy] = flat._replace(moments=flat.moments.reshape(N_MOMENTS, -1))
-        return cls(
-            rounds=np.array(header["rounds"], dtype=np.int64),
-            policies=tuple(header["policies"]),
-            floors=tuple(header["floors"]),
-            folded=folded,
-            settings=header["settings"],
-        )
+        with reading(path, "summary"):
+            folded = {}
+            for place, policy in enumerate(frame["policy"]):
+                flat = FoldedEpochs(*(frame[field][place].to_numpy() for field in FoldedEpochs._fields))
+                folded[policy] = flat._replace(moments=flat.moments.reshape(N_MOMENTS, -1))
+            return cls(
+                rounds=np.array(header["rounds"], dtype=np.int64),
+                policies=tuple(header["policies"]),
+                floors=tuple(header["floors"]),
+                folded=folded,
+                settings=header["settings"],
+            )

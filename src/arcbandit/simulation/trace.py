@@ -20,6 +20,7 @@ from arcbandit.simulation.results import (
     estimate,
     import_polars,
     read_table,
+    reading,
     write_table,
 )
 
@@ -132,19 +133,20 @@ class Trace(Results):
     def load(cls, path: str | os.PathLike[str]) -> "Trace":
         """Read what `save` wrote."""
         frame, header = read_table(path, "trace", TRACE_VERSION)
-        rounds = np.array(header["rounds"], dtype=np.int64)
-        shape = (loop.N_TOTALS, len(rounds))
-        floor_shape = (loop.N_KINDS, len(rounds), len(header["floors"]))
-        records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
-        floor_records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
-        for row in frame.sort("epoch").iter_rows(named=True):
-            records[row["policy"]].append(np.array(row["record"]).reshape(shape))
-            floor_records[row["policy"]].append(np.array(row["floor_record"]).reshape(floor_shape))
-        return cls(
-            rounds=rounds,
-            policies=tuple(header["policies"]),
-            floors=tuple(header["floors"]),
-            records={policy: np.array(parts) for policy, parts in records.items()},
-            floor_records={policy: np.array(parts) for policy, parts in floor_records.items()},
-            settings=header["settings"],
-        )
+        with reading(path, "trace"):
+            rounds = np.array(header["rounds"], dtype=np.int64)
+            shape = (loop.N_TOTALS, len(rounds))
+            floor_shape = (loop.N_KINDS, len(rounds), len(header["floors"]))
+            records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
+            floor_records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
+            for row in frame.sort("epoch").iter_rows(named=True):
+                records[row["policy"]].append(np.array(row["record"]).reshape(shape))
+                floor_records[row["policy"]].append(np.array(row["floor_record"]).reshape(floor_shape))
+            return cls(
+                rounds=rounds,
+                policies=tuple(header["policies"]),
+                floors=tuple(header["floors"]),
+                records={policy: np.array(parts) for policy, parts in records.items()},
+                floor_records={policy: np.array(parts) for policy, parts in floor_records.items()},
+                settings=header["settings"],
+            )

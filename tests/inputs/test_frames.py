@@ -3,11 +3,12 @@
 import subprocess
 import sys
 
+import narwhals
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcbandit import BLP, OLP, GroupFloor, Instance, paper_instance, plan, policy, restore, simulate, solve_lp
@@ -85,6 +86,7 @@ class TestInstances:
         assert instance.mean_rewards.tolist() == [[2, 1, 4], [6, 9, 3]]
 
     @pytest.mark.parametrize("means", [pandas_means, polars_means])
+    @settings(deadline=None)
     @given(rows=st.permutations([0, 1]), columns=st.permutations([0, 1, 2]))
     def test_any_order_gives_the_instance_of_the_names_given(self, means, rows, columns):
         """`arms` and `contexts` say the order; the frame's own does not matter."""
@@ -258,6 +260,15 @@ class TestInstances:
             Instance(**(given | changes))
         assert str(caught.value) == message
 
+    def test_rows_without_labels_may_be_series(self):
+        """A list of them loses nothing."""
+        rows = [pl.Series([9.0, 3.0, 6.0]), pd.Series([1.0, 4.0, 2.0])]
+        assert Instance(rows, FLOORS, PROBABILITIES) == EXPECTED
+
+    def test_frames_may_come_wrapped_by_narwhals(self):
+        """As they do in code that is written for every kind of frame."""
+        assert Instance(narwhals.from_native(polars_means()), FLOORS, PROBABILITIES, contexts=CONTEXTS) == EXPECTED
+
     def test_any_frame_that_narwhals_reads_will_do(self):
         """pyarrow's tables, where it is installed."""
         pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not among the packages the tests are run with")
@@ -323,6 +334,9 @@ class TestPolicies:
         assert snapshot["revenue_floors"] == [1.0, 0.25]
         assert snapshot["context_probabilities"] == [0.5, 0.125, 0.375]
         assert snapshot["available"] == (MEANS != 9.0).tolist()
+        unnamed = OLP([0.1], [0.5, 0.5])
+        unnamed.add_arm(available={1: True, 0: False})
+        assert unnamed.snapshot()["available"][1] == [False, True]
         decider.add_arm("third", available={"night": True, "day": False, "evening": True})
         assert decider.snapshot()["available"][2] == [False, True, True]
 

@@ -246,6 +246,7 @@ class TestWhatUsedToBeTaken:
             restore(changed_at(SNAPSHOTS["fresh"], ("all_played",), True))
 
 
+@settings(deadline=None)
 @given(pulls=st.integers(1, 2**53))
 def test_the_root_of_any_count_is_as_the_kernel_rounds_it(pulls):
     """NumPy's square root and quotient round as those of the kernels, or honest snapshots would be refused."""

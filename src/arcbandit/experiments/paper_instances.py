@@ -4,7 +4,7 @@ The tables print p_c * mu_{k,c}, although each cell says "mu =": only that readi
 allocations. Contexts are uniform and rewards are N(mu, 1) throughout.
 """
 
-import math
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -126,7 +126,7 @@ def figure_1(second_floor: float = 0.1) -> Instance:
     | 1   | 0.3 + 0.8 s(c)  | 0.25 + 0.8 s(c)  | 0.25   |
     | 2   | 0.2 + 0.4 s(c)  | 0.2 + 0.4 s(c)   | 0.1    |
     """
-    if not is_real(second_floor) or not 0 <= second_floor < math.inf:
+    if not is_real(second_floor) or not 0 <= second_floor <= sys.float_info.max:
         raise InvalidInputError(f"second_floor must be finite and non-negative, got {shown(second_floor)}.")
     numbers = np.arange(1, 11)
     rise = 1 / (1 + np.exp(-1.2 * (numbers - 5)))
@@ -141,7 +141,7 @@ def nu_with_margin(margin: float = 0.1) -> Instance:
     The scale is s = (margin + 1/4) / (1/2); margin = 1/4 is nu itself.
     """
     # Arm 2 earns at most s/2 against its floor of 1/4; below s = 1/2 arm 3 is the tighter one.
-    if not is_real(margin) or not 0 <= margin < math.inf:
+    if not is_real(margin) or not 0 <= margin <= sys.float_info.max:
         raise InvalidInputError(f"margin must be finite and non-negative, got {shown(margin)}.")
     scale = (margin + 1 / 4) / (1 / 2)
     base = nu()

@@ -86,15 +86,22 @@ def in_order(labelled: Labelled, **agreed: Names | None) -> Any:
 
 
 def has_labels(value: Any) -> bool:
-    """Whether a value is a frame or a series of any kind, or a mapping."""
-    if _is_plain(value):
-        return False
-    return isinstance(value, Mapping) or _from_native(value) is not None
+    """Whether a value is a mapping, a frame, or a series with an index that somebody gave it."""
+    if _is_plain(value) or isinstance(value, Mapping):
+        return not _is_plain(value)
+    import narwhals.stable.v2 as nw
+
+    found = _from_native(value)
+    if isinstance(found, nw.Series):
+        index = nw.maybe_get_index(found)
+        return index is not None and not _is_default_index(index)
+    return found is not None
 
 
 def _check_same(axis: str, field: str, labels: Sequence[str], wanted: Names) -> None:
-    missing = [name for name in wanted.names if name not in set(labels)]
-    extra = [name for name in labels if name not in set(wanted.names)]
+    given, known = set(labels), set(wanted.names)
+    missing = [name for name in wanted.names if name not in given]
+    extra = [name for name in labels if name not in known]
     if missing or extra:
         parts = [f"lacks {listed(missing)}"] if missing else []
         parts += [f"has {listed(extra)} besides"] if extra else []

@@ -435,7 +435,7 @@ class Policy:
         row = np.ones(n_contexts, dtype=np.bool_)
         if available is not None:
             mask = by_context("available", available, flags=True)
-            names = agreed_names(CONTEXTS, self._context_names)
+            names = agreed_names(CONTEXTS, [str(context) for context in self.contexts])
             row = flags("available", in_order(mask, contexts=names), (n_contexts,))
         self._arm_names.append(label)
         self._arm_floors.append(owed)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from arcbandit import BLP, OLP, OPLP, Greedy, GroupFloor, LinearProgramRule, ThompsonLP, policy
+from arcbandit import BLP, OLP, OPLP, Greedy, GroupFloor, LinearProgramRule, Policy, ThompsonLP, policy
 from arcbandit.errors import InvalidInputError, InvalidInstanceError, UnknownNameError
 from arcbandit.policies.state import NOISE_SCALE
 
@@ -64,6 +64,10 @@ class TestSettingUp:
             OLP().decide(0)
         with pytest.raises(UnknownNameError, match="no policy 'best'"):
             policy("best")
+        with pytest.raises(InvalidInputError, match="Policy itself has no rule"):
+            Policy([0.1, 0.1], [0.5, 0.5])
+        with pytest.raises(InvalidInputError, match="Policy itself has no rule"):
+            Policy.restore(OLP([0.1], [1.0]).snapshot())
 
     def test_policies_are_points_of_one_rule(self):
         """OLP, OPLP, BLP and Greedy play exactly as the two-dial rule at their point."""

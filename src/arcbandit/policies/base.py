@@ -114,6 +114,7 @@ class Policy:
         epoch: int = 0,
         **dials: float | str,
     ) -> None:
+        self._check_rule()
         self.dial_values: dict[str, Any] = self._check_dials(dials)
         self.noise_scale = None if noise_scale is None else positive("noise_scale", noise_scale)
         self.reward_bounds = bounds_of_rewards(reward_bounds)
@@ -163,6 +164,11 @@ class Policy:
             named_contexts=context_names is not None,
             available=in_order(mask, arms=arm_names, contexts=context_names),
         )
+
+    @classmethod
+    def _check_rule(cls) -> None:
+        if not hasattr(cls, "rule") or not hasattr(cls, "name"):
+            raise InvalidInputError(f"{cls.__name__} itself has no rule to decide by; take a policy such as BLP.")
 
     @classmethod
     def _check_replan(cls, replan: Any) -> str | int:
@@ -567,6 +573,7 @@ class Policy:
     @classmethod
     def restore(cls, snapshot: Mapping[str, Any]) -> Self:
         """The policy of a snapshot, which decides as the one it was taken from would have."""
+        cls._check_rule()
         check_snapshot(snapshot, cls, SNAPSHOT_FORMAT, SNAPSHOT_VERSION)
         bounds = snapshot["reward_bounds"]
         policy = cls(

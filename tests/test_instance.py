@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arcbandit.errors import InvalidInstanceError, UnknownNameError
+from arcbandit.inputs.values import LARGEST_NUMBER
 from arcbandit.instance import GroupFloor, Instance
 
 MINIMAL_TOML = "revenue_floors = [1]\ncontext_probabilities = [1]\nmean_rewards = [[1]]\n"
@@ -45,7 +46,7 @@ def instances(draw):
         [weight / sum(weights) for weight in weights],
         arms=arms,
         contexts=draw(st.lists(name, min_size=n_contexts, max_size=n_contexts, unique=True)),
-        noise_scale=draw(st.floats(0, exclude_min=True, allow_infinity=False)),
+        noise_scale=draw(st.floats(0, LARGEST_NUMBER, exclude_min=True)),
         group_floors=draw(st.sampled_from([(), (GroupFloor(names[-1], members, 0.1),)])),
     )
 
@@ -172,12 +173,12 @@ class TestNamesAndIndices:
     @pytest.mark.parametrize(
         ("wanted", "message"),
         [
-            ("c", "arm must be one of 'a', 'b', got 'c'."),
-            (2, "arm index must be between 0 and 1, got 2."),
-            (-1, "arm index must be between 0 and 1, got -1."),
-            (0.5, "arm must be a name or an index, got 0.5."),
-            (True, "arm must be a name or an index, got True."),
-            (None, "arm must be a name or an index, got None."),
+            ("c", "There is no arm 'c': it must be one of 'a', 'b', or an index from 0 to 1."),
+            (2, "There is no arm 2: it must be one of 'a', 'b', or an index from 0 to 1."),
+            (-1, "There is no arm -1: it must be one of 'a', 'b', or an index from 0 to 1."),
+            (0.5, "There is no arm 0.5: it must be one of 'a', 'b', or an index from 0 to 1."),
+            (True, "There is no arm True: it must be one of 'a', 'b', or an index from 0 to 1."),
+            (None, "There is no arm None: it must be one of 'a', 'b', or an index from 0 to 1."),
         ],
     )
     def test_an_unknown_arm_is_refused(self, wanted, message):
@@ -188,13 +189,18 @@ class TestNamesAndIndices:
 
     def test_an_unknown_context_is_refused(self):
         """The message speaks of a context."""
-        with pytest.raises(UnknownNameError, match=r"^context must be one of '1', '2', '3', got '4'\.$"):
+        with pytest.raises(
+            UnknownNameError,
+            match=r"^There is no context '4': it must be one of '1', '2', '3', or an index from 0 to 2\.$",
+        ):
             build().context_index("4")
 
     def test_a_long_list_of_names_is_cut(self):
         """Ten names and the count, however many there are."""
         instance = Instance(np.ones((50, 1)), np.zeros(50), [1])
-        with pytest.raises(UnknownNameError, match=r"'10', \.\.\. \(50 in all\), got '51'"):
+        with pytest.raises(
+            UnknownNameError, match=r"no arm '51': it must be one of '1', .*, '10', \.\.\. \(50 in all\), or an index"
+        ):
             instance.arm_index("51")
 
 
@@ -290,6 +296,38 @@ BROKEN = {
         {"noise_scale": 10**400},
         "noise_scale must be finite, got inf.",
     ),
+    "noise too large to compute with": (
+        {"noise_scale": 1e200},
+        "noise_scale must be within 1e+150 of zero, got 1e+200.",
+    ),
+    "mean too large to compute with": (
+        {"mean_rewards": [[9, 3, 6], [0, -1e151, 0]]},
+        "mean_rewards[1, 1] (arm '2', context '2') must be within 1e+150 of zero, got -1e+151.",
+    ),
+    "floor too large to compute with": (
+        {"revenue_floors": [1, 1e151]},
+        "revenue_floors[1] (arm '2') must be within 1e+150 of zero, got 1e+151.",
+    ),
+    "floor beyond the largest float": (
+        {"revenue_floors": [1, 10**400]},
+        "revenue_floors[1] (arm '2') must be finite, got inf.",
+    ),
+    "boolean among means": (
+        {"mean_rewards": [[9, 3, True], [0, 1, 0]]},
+        "mean_rewards[0][2] must be a real number, got True.",
+    ),
+    "masked mean": (
+        {"mean_rewards": np.ma.masked_equal(MEANS, 9)},
+        "mean_rewards must have no masked entries, got 1.",
+    ),
+    "times for probabilities": (
+        {"context_probabilities": np.array([1, 0, 0], dtype="m8[s]")},
+        "context_probabilities must hold real numbers, got dtype timedelta64[s].",
+    ),
+    "noise that is a time": (
+        {"noise_scale": np.timedelta64(1, "s")},
+        "noise_scale must be a real number, got np.timedelta64(1,'s').",
+    ),
     "noise in words": ({"noise_scale": "loud"}, "noise_scale must be a real number, got 'loud'."),
     "boolean noise": ({"noise_scale": True}, "noise_scale must be a real number, got True."),
     "group floors that are no sequence": (
@@ -310,7 +348,7 @@ BROKEN = {
     ),
     "group floor of an unknown arm": (
         {"group_floors": [GroupFloor("g", ("c",), 1)]},
-        "arms of group floor 'g': arm must be one of '1', '2', got 'c'.",
+        "arms of group floor 'g': There is no arm 'c': it must be one of '1', '2', or an index from 0 to 1.",
     ),
     "group floor that repeats an arm": (
         {"group_floors": [GroupFloor("g", ("1", 0), 1)]},
@@ -335,6 +373,10 @@ def test_every_broken_rule_has_its_own_sentence(changes, message):
         (("g", "ab", 1), "arms of group floor 'g' must be a sequence of arm names or indices, got 'ab'."),
         (("g", 0, 1), "arms of group floor 'g' must be a sequence of arm names or indices, got 0."),
         (("g", (), 1), "arms of group floor 'g' must hold at least one arm, got none."),
+        (("g", (True,), 1), "arms of group floor 'g' must be names or indices from 0, got True."),
+        (("g", (-1,), 1), "arms of group floor 'g' must be names or indices from 0, got -1."),
+        (("g", (0.0,), 1), "arms of group floor 'g' must be names or indices from 0, got 0.0."),
+        (("g", (0,), 1e200), "floor of group floor 'g' must be within 1e+150 of zero, got 1e+200."),
         (("g", (0,), -1), "floor of group floor 'g' must be non-negative, got -1."),
         (("g", (0,), math.nan), "floor of group floor 'g' must be finite, got nan."),
         (("g", (0,), "1"), "floor of group floor 'g' must be a real number, got '1'."),
@@ -363,7 +405,16 @@ def test_every_broken_rule_of_a_group_floor_has_its_own_sentence(fields, message
             "context_probabilities[1] (context '2') must be positive to divide weighted_means by it, got 0; "
             "give mean_rewards instead.",
         ),
-        ([[1, 1e300]], [1, 1e-300], "mean_rewards[0, 1] (arm '1', context '2') must be finite, got inf."),
+        (
+            [[1, 1e300]],
+            [1, 1e-300],
+            "weighted_means[0, 1] (arm '1', context '2') must be within 1e+150 of zero, got 1e+300.",
+        ),
+        (
+            [[1, 1e100]],
+            [1, 1e-100],
+            "mean_rewards[0, 1] (arm '1', context '2') must be within 1e+150 of zero, got 1e+200.",
+        ),
     ],
 )
 def test_from_weighted_means_names_its_own_field(weighted_means, probabilities, message):

@@ -6,26 +6,47 @@ always played in that context.
 """
 
 import json
-import math
-import numbers
-import operator
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import tomli_w
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from arcbandit.errors import InvalidInputError, InvalidInstanceError, UnknownNameError
+from arcbandit.errors import InvalidInputError, InvalidInstanceError
+from arcbandit.inputs.arrays import Axis, check_amounts, check_sum_is_one, matrix, vector
+from arcbandit.inputs.frames import (
+    ARMS,
+    CONTEXTS,
+    Names,
+    agreed_names,
+    by_arm,
+    by_arm_and_context,
+    by_context,
+    in_order,
+)
+from arcbandit.inputs.values import (
+    checked_name,
+    fields,
+    file_path,
+    index_of,
+    instance_of,
+    is_whole,
+    items,
+    non_negative,
+    positive,
+    raised_as,
+    shown,
+)
 
-PROBABILITY_SUM_TOLERANCE = 1e-9
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column, Table
 
-_NAMES_SHOWN = 10
 _GROUP_KEYS = ("name", "arms", "floor")
 _REQUIRED_KEYS = ("revenue_floors", "context_probabilities")
 _MEAN_KEYS = ("mean_rewards", "weighted_means")
@@ -44,25 +65,24 @@ class GroupFloor:
     floor: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise InvalidInstanceError(f"The name of a group floor must be a non-empty string, got {self.name!r}.")
-        arms: object = self.arms
-        if isinstance(arms, str) or not isinstance(arms, Iterable):
-            raise InvalidInstanceError(
-                f"arms of group floor {self.name!r} must be a sequence of arm names or indices, got {arms!r}."
-            )
-        object.__setattr__(self, "arms", tuple(arms))
-        if not self.arms:
-            raise InvalidInstanceError(f"arms of group floor {self.name!r} must hold at least one arm, got none.")
-        floor = _real_number(f"floor of group floor {self.name!r}", self.floor)
-        if floor < 0:
-            raise InvalidInstanceError(f"floor of group floor {self.name!r} must be non-negative, got {self.floor!r}.")
-        object.__setattr__(self, "floor", floor)
+        with raised_as(InvalidInstanceError):
+            object.__setattr__(self, "name", checked_name("The name of a group floor", self.name))
+            owner = f"group floor {self.name!r}"
+            arms = tuple(items(f"arms of {owner}", self.arms, "arm names or indices"))
+            if not arms:
+                raise InvalidInstanceError(f"arms of {owner} must hold at least one arm, got none.")
+            object.__setattr__(self, "arms", tuple(_arm_of_group(owner, arm) for arm in arms))
+            object.__setattr__(self, "floor", non_negative(f"floor of {owner}", self.floor))
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Instance:
     """An instance nu = (mu, lambda, p), checked once and immutable.
+
+    Means may be a frame of any kind (pandas, polars, pyarrow ...): its index, or its one column that is not of numbers,
+    names the arms, and its other columns name the contexts. Floors and probabilities may be mappings from names, series
+    with an index, or frames of a column of names and one of numbers. Labels are the names where `arms` or `contexts`
+    are not given, and what has labels is put in the order of those, or of the means. What has none goes by position.
 
     >>> instance = Instance([[9, 3], [0, 1]], revenue_floors=[1, 0.25], context_probabilities=[0.5, 0.5])
     >>> instance.weighted_means.tolist()
@@ -79,53 +99,52 @@ class Instance:
 
     def __init__(
         self,
-        mean_rewards: ArrayLike,
-        revenue_floors: ArrayLike,
-        context_probabilities: ArrayLike,
+        mean_rewards: "Table",
+        revenue_floors: "Column",
+        context_probabilities: "Column",
         *,
         arms: Sequence[str] | None = None,
         contexts: Sequence[str] | None = None,
         noise_scale: float = 1.0,
         group_floors: Iterable[GroupFloor] = (),
     ) -> None:
-        means = _matrix("mean_rewards", mean_rewards)
-        n_arms, n_contexts = means.shape
-        arms = _names("arms", arms, n_arms, "arms (rows)")
-        contexts = _names("contexts", contexts, n_contexts, "contexts (columns)")
-        _refuse_non_finite("mean_rewards", means, arms, contexts)
-        fields = {
+        with raised_as(InvalidInstanceError):
+            means, floors, probabilities, arms, contexts = _read_problem(
+                "mean_rewards", mean_rewards, revenue_floors, context_probabilities, arms, contexts
+            )
+            groups = named_groups(group_floors, arms)
+            scale = positive("noise_scale", noise_scale)
+        parts = {
             "mean_rewards": means,
-            "revenue_floors": _floors(revenue_floors, arms),
-            "context_probabilities": _probabilities(context_probabilities, contexts, "mean_rewards"),
+            "revenue_floors": floors,
+            "context_probabilities": probabilities,
             "arms": arms,
             "contexts": contexts,
-            "noise_scale": _noise_scale(noise_scale),
-            "group_floors": _groups(group_floors, arms),
+            "noise_scale": scale,
+            "group_floors": groups,
         }
-        for name, value in fields.items():
+        for part, value in parts.items():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, part, value)
 
     @classmethod
     def from_weighted_means(
         cls,
-        weighted_means: ArrayLike,
-        revenue_floors: ArrayLike,
-        context_probabilities: ArrayLike,
+        weighted_means: "Table",
+        revenue_floors: "Column",
+        context_probabilities: "Column",
         *,
         arms: Sequence[str] | None = None,
         contexts: Sequence[str] | None = None,
         noise_scale: float = 1.0,
         group_floors: Iterable[GroupFloor] = (),
     ) -> Self:
-        """Build the instance whose p_c * mu_{k,c}, shape (K, C), is given."""
-        weighted = _matrix("weighted_means", weighted_means)
-        n_arms, n_contexts = weighted.shape
-        arm_names = _names("arms", arms, n_arms, "arms (rows)")
-        context_names = _names("contexts", contexts, n_contexts, "contexts (columns)")
-        _refuse_non_finite("weighted_means", weighted, arm_names, context_names)
-        probabilities = _probabilities(context_probabilities, context_names, "weighted_means")
+        """Build the instance whose p_c * mu_{k,c}, shape (K, C), is given; labels count as for `Instance`."""
+        with raised_as(InvalidInstanceError):
+            weighted, floors, probabilities, arm_names, context_names = _read_problem(
+                "weighted_means", weighted_means, revenue_floors, context_probabilities, arms, contexts
+            )
         for position in np.flatnonzero(probabilities == 0).tolist():
             raise InvalidInstanceError(
                 f"context_probabilities[{position}] (context {context_names[position]!r}) must be positive "
@@ -135,7 +154,7 @@ class Instance:
             means = weighted / probabilities
         return cls(
             means,
-            revenue_floors,
+            floors,
             probabilities,
             arms=arm_names,
             contexts=context_names,
@@ -168,19 +187,25 @@ class Instance:
     @cached_property
     def group_members(self) -> NDArray[np.bool_]:
         """Which arms (columns) each group floor (row) counts, shape (G, K), read-only."""
-        members = np.zeros((len(self.group_floors), self.n_arms), dtype=np.bool_)
-        for row, group in enumerate(self.group_floors):
-            members[row, [self.arm_index(arm) for arm in group.arms]] = True
+        members = members_of_groups(self.group_floors, self.arms)
         members.setflags(write=False)
         return members
 
+    @cached_property
+    def _row_of_arm(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.arms)}
+
+    @cached_property
+    def _column_of_context(self) -> dict[str, int]:
+        return {name: column for column, name in enumerate(self.contexts)}
+
     def arm_index(self, arm: str | int) -> int:
         """Return the row of an arm given by name or index."""
-        return _index("arm", arm, self.arms)
+        return index_of("arm", arm, self._row_of_arm)
 
     def context_index(self, context: str | int) -> int:
         """Return the column of a context given by name or index."""
-        return _index("context", context, self.contexts)
+        return index_of("context", context, self._column_of_context)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the instance as plain lists, strings and numbers; `from_dict` gives it back exactly."""
@@ -199,7 +224,8 @@ class Instance:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Build the instance that `to_dict` described; weighted_means may stand for mean_rewards."""
-        _check_keys("An instance", data, _REQUIRED_KEYS, (*_MEAN_KEYS, *_OPTIONAL_KEYS))
+        with raised_as(InvalidInstanceError):
+            fields("An instance", data, _REQUIRED_KEYS, (*_MEAN_KEYS, *_OPTIONAL_KEYS))
         given = [key for key in _MEAN_KEYS if key in data]
         if len(given) != 1:
             found = " and ".join(given) or "none"
@@ -207,13 +233,15 @@ class Instance:
         build: Callable[..., Self] = cls if given == ["mean_rewards"] else cls.from_weighted_means
         options = {key: data[key] for key in _OPTIONAL_KEYS if key in data}
         if "group_floors" in options:
-            options["group_floors"] = _groups_from_dicts(options["group_floors"])
+            with raised_as(InvalidInstanceError):
+                options["group_floors"] = _groups_from_dicts(options["group_floors"])
         return build(data[given[0]], data["revenue_floors"], data["context_probabilities"], **options)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read an instance from a .toml or .json file."""
-        file = Path(path)
+        with raised_as(InvalidInstanceError):
+            file = file_path("path", path)
         parse = tomllib.loads if _suffix(file) == ".toml" else _parse_json
         try:
             return cls.from_dict(parse(file.read_text(encoding="utf-8")))
@@ -228,7 +256,8 @@ class Instance:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the instance to a .toml or .json file, whole or not at all."""
-        file = Path(path)
+        with raised_as(InvalidInstanceError):
+            file = file_path("path", path)
         if _suffix(file) == ".toml":
             text = tomli_w.dumps(self.to_dict())
         else:
@@ -270,162 +299,106 @@ class Instance:
         return type(self).from_dict, (self.to_dict(),)
 
 
-def _real_array(field: str, values: ArrayLike, n_dimensions: int) -> NDArray[np.float64]:
-    """Return a fresh float64 copy; its entries may still be infinite or NaN."""
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise InvalidInstanceError(f"{field} must have rows of equal length, got ragged rows.") from error
-    if array.size and array.dtype.kind not in "iuf":
-        raise InvalidInstanceError(f"{field} must hold real numbers, got dtype {array.dtype}.")
-    if array.ndim != n_dimensions:
-        raise InvalidInstanceError(f"{field} must be {n_dimensions}-dimensional, got shape {array.shape}.")
-    return np.array(array, dtype=np.float64, order="C")
+class _Problem(NamedTuple):
+    """What an instance says of arms and contexts, checked and in one order."""
+
+    means: NDArray[np.float64]  # shape (K, C)
+    floors: NDArray[np.float64]  # shape (K,)
+    probabilities: NDArray[np.float64]  # shape (C,)
+    arms: tuple[str, ...]
+    contexts: tuple[str, ...]
 
 
-def _real_number(field: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InvalidInstanceError(f"{field} must be a real number, got {value!r}.")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer beyond the largest float
-        number = math.inf
-    if not math.isfinite(number):
-        raise InvalidInstanceError(f"{field} must be finite, got {number!r}.")
-    return number
+def _read_problem(field: str, means: Any, floors: Any, probabilities: Any, arms: Any, contexts: Any) -> _Problem:
+    """Align what is labelled and check all of it; `field` is what the means are called."""
+    table = by_arm_and_context(field, means)
+    by_floor = by_arm("revenue_floors", floors)
+    by_probability = by_context("context_probabilities", probabilities)
+    arm_names = agreed_names(ARMS, arms, table, by_floor)
+    context_names = agreed_names(CONTEXTS, contexts, table, by_probability)
+    checked = matrix(field, in_order(table, arms=arm_names, contexts=context_names))
+    arm_axis = Axis("arm", _names(ARMS, arm_names, checked.shape[0], "arms (rows)"))
+    context_axis = Axis("context", _names(CONTEXTS, context_names, checked.shape[1], "contexts (columns)"))
+    check_amounts(field, checked, arm_axis, context_axis)
+    n_arms, n_contexts = checked.shape
+    amounts = vector(
+        "revenue_floors", in_order(by_floor, arms=arm_names), n_arms, f"{field} has {n_arms} arms (rows)", arm_axis
+    )
+    shares = vector(
+        "context_probabilities",
+        in_order(by_probability, contexts=context_names),
+        n_contexts,
+        f"{field} has {n_contexts} contexts (columns)",
+        context_axis,
+    )
+    check_sum_is_one("context_probabilities", shares)
+    return _Problem(checked, amounts, shares, tuple(arm_axis.names), tuple(context_axis.names))
 
 
-def _noise_scale(value: object) -> float:
-    scale = _real_number("noise_scale", value)
-    if scale <= 0:
-        raise InvalidInstanceError(f"noise_scale must be positive, got {value!r}.")
-    return scale
-
-
-def _matrix(field: str, values: ArrayLike) -> NDArray[np.float64]:
-    matrix = _real_array(field, values, 2)
-    if matrix.size == 0:
-        raise InvalidInstanceError(f"{field} must have at least one arm and one context, got shape {matrix.shape}.")
-    return matrix
-
-
-def _refuse_non_finite(field: str, matrix: NDArray[np.float64], arms: Sequence[str], contexts: Sequence[str]) -> None:
-    for arm, context in np.argwhere(~np.isfinite(matrix)):
-        raise InvalidInstanceError(
-            f"{field}[{arm}, {context}] (arm {arms[arm]!r}, context {contexts[context]!r}) must be finite, "
-            f"got {matrix[arm, context]}."
-        )
-
-
-def _vector(field: str, values: ArrayLike, names: Sequence[str], kind: str, shaped_by: str) -> NDArray[np.float64]:
-    """Return finite, non-negative entries, one per name."""
-    vector = _real_array(field, values, 1)
-    if len(vector) != len(names):
-        raise InvalidInstanceError(f"{field} has shape {vector.shape}, but {shaped_by}.")
-    for rule, broken in (("finite", ~np.isfinite(vector)), ("non-negative", vector < 0)):
-        for position in np.flatnonzero(broken).tolist():
-            raise InvalidInstanceError(
-                f"{field}[{position}] ({kind} {names[position]!r}) must be {rule}, got {vector[position]}."
-            )
-    return vector
-
-
-def _floors(values: ArrayLike, arms: Sequence[str]) -> NDArray[np.float64]:
-    return _vector("revenue_floors", values, arms, "arm", f"mean_rewards has {len(arms)} arms (rows)")
-
-
-def _probabilities(values: ArrayLike, contexts: Sequence[str], means_field: str) -> NDArray[np.float64]:
-    shaped_by = f"{means_field} has {len(contexts)} contexts (columns)"
-    probabilities = _vector("context_probabilities", values, contexts, "context", shaped_by)
-    total = math.fsum(probabilities)
-    if abs(total - 1) > PROBABILITY_SUM_TOLERANCE:
-        raise InvalidInstanceError(
-            f"context_probabilities must sum to 1 (within {PROBABILITY_SUM_TOLERANCE:g}), got {total!r}."
-        )
-    return probabilities
-
-
-def _names(field: str, names: Sequence[str] | None, count: int, counted: str) -> tuple[str, ...]:
+def _names(axis: str, agreed: Names | None, count: int, counted: str) -> tuple[str, ...]:
     """Return the names; by default "1", "2", ..., as the paper counts."""
-    if names is None:
+    if agreed is None:
         return tuple(str(number) for number in range(1, count + 1))
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidInstanceError(f"{field} must be a sequence of names, got {names!r}.")
-    names = tuple(names)
-    if len(names) != count:
-        raise InvalidInstanceError(f"{field} has {len(names)} names, but the means have {count} {counted}.")
-    first_positions: dict[str, int] = {}
-    for position, name in enumerate(names):
-        if not isinstance(name, str) or not name.strip():
-            raise InvalidInstanceError(f"{field}[{position}] must be a non-empty string, got {name!r}.")
-        first = first_positions.setdefault(name, position)
-        if first != position:
-            raise InvalidInstanceError(f"{field} must be unique, got {name!r} at positions {first} and {position}.")
-    return tuple(str(name) for name in names)
+    if len(agreed.names) != count:
+        source = axis if agreed.source == axis else f"{agreed.source}, which names the {axis},"
+        raise InvalidInputError(f"{source} has {len(agreed.names)} names, but the means have {count} {counted}.")
+    return agreed.names
 
 
-def _index(kind: str, wanted: object, names: tuple[str, ...]) -> int:
-    if isinstance(wanted, str):
-        if wanted in names:
-            return names.index(wanted)
-        shown = ", ".join(repr(name) for name in names[:_NAMES_SHOWN])
-        more = f", ... ({len(names)} in all)" if len(names) > _NAMES_SHOWN else ""
-        raise UnknownNameError(f"{kind} must be one of {shown}{more}, got {wanted!r}.")
-    if isinstance(wanted, bool | np.bool_) or not hasattr(wanted, "__index__"):
-        raise UnknownNameError(f"{kind} must be a name or an index, got {wanted!r}.")
-    index = operator.index(wanted)
-    if not 0 <= index < len(names):
-        raise UnknownNameError(f"{kind} index must be between 0 and {len(names) - 1}, got {index}.")
-    return index
+def _arm_of_group(owner: str, arm: Any) -> str | int:
+    if isinstance(arm, str):
+        return str(arm)
+    if is_whole(arm) and arm >= 0:
+        return int(arm)
+    raise InvalidInputError(f"arms of {owner} must be names or indices from 0, got {shown(arm)}.")
 
 
-def _groups(groups: Iterable[GroupFloor], arms: tuple[str, ...]) -> tuple[GroupFloor, ...]:
-    """Return the group floors with their arms by name, so that equal groups compare equal."""
-    if not isinstance(groups, Iterable):
-        raise InvalidInstanceError(f"group_floors must be a sequence of GroupFloor, got {groups!r}.")
-    taken = set(arms)
+def named_groups(
+    groups: Iterable[GroupFloor], arms: tuple[str, ...], *, arms_have_names: bool = True
+) -> tuple[GroupFloor, ...]:
+    """Return the group floors with their arms by name, so that equal groups compare equal.
+
+    Where the arms have no names but stand-ins for them, groups must give them by index.
+    """
+    taken = set(arms) if arms_have_names else set()
+    place = {arm: row for row, arm in enumerate(arms)}
     named = []
-    for position, group in enumerate(groups):
-        if not isinstance(group, GroupFloor):
-            raise InvalidInstanceError(f"group_floors[{position}] must be a GroupFloor, got {group!r}.")
+    for position, group in enumerate(items("group_floors", groups, "GroupFloor")):
+        instance_of(f"group_floors[{position}]", group, GroupFloor)
         if group.name in taken:
-            raise InvalidInstanceError(
+            raise InvalidInputError(
                 f"group_floors[{position}] must have a name that no arm and no other group floor has, "
                 f"got {group.name!r}."
             )
         taken.add(group.name)
         try:
-            members = tuple(arms[_index("arm", arm, arms)] for arm in group.arms)
-        except UnknownNameError as error:
-            raise InvalidInstanceError(f"arms of group floor {group.name!r}: {error}") from error
-        for place, member in enumerate(members):
-            if member in members[:place]:
-                raise InvalidInstanceError(
+            members = tuple(arms[index_of("arm", arm, place, named=arms_have_names)] for arm in group.arms)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"arms of group floor {group.name!r}: {error}") from None
+        for at, member in enumerate(members):
+            if member in members[:at]:
+                raise InvalidInputError(
                     f"arms of group floor {group.name!r} must be unique, got {member!r} more than once."
                 )
         named.append(GroupFloor(group.name, members, group.floor))
     return tuple(named)
 
 
+def members_of_groups(groups: Sequence[GroupFloor], arms: Sequence[str]) -> NDArray[np.bool_]:
+    """Which arms (columns) each group floor (row), its arms by name, counts, shape (G, K)."""
+    members = np.zeros((len(groups), len(arms)), dtype=np.bool_)
+    place = {arm: row for row, arm in enumerate(arms)}
+    for row, group in enumerate(groups):
+        members[row, [place[str(arm)] for arm in group.arms]] = True
+    return members
+
+
 def _groups_from_dicts(groups: object) -> list[GroupFloor]:
     if not isinstance(groups, list | tuple):
-        raise InvalidInstanceError(f"group_floors must be a list of tables, got {groups!r}.")
-    for position, group in enumerate(groups):
-        _check_keys(f"group_floors[{position}]", group, _GROUP_KEYS, ())
-    return [GroupFloor(**group) for group in groups]
-
-
-def _check_keys(owner: str, data: object, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
-    if not isinstance(data, Mapping):
-        raise InvalidInstanceError(f"{owner} must be a table of named fields, got {type(data).__name__}.")
-    for key in data:
-        if key not in required + optional:
-            raise InvalidInstanceError(
-                f"{owner} must have only the fields {', '.join(required + optional)}, got {key!r}."
-            )
-    for key in required:
-        if key not in data:
-            raise InvalidInstanceError(f"{owner} must have the field {key}, got {', '.join(data) or 'none'}.")
+        raise InvalidInputError(f"group_floors must be a list of tables, got {shown(groups)}.")
+    return [
+        GroupFloor(**fields(f"group_floors[{position}]", group, _GROUP_KEYS)) for position, group in enumerate(groups)
+    ]
 
 
 def _suffix(file: Path) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import EnumerationLimitError, InfeasibleError, InvalidInputError, PlanningError
+from arcbandit.inputs.values import instance_of, is_whole, items, shown, whole
 from arcbandit.instance import Instance
 from arcbandit.kernels.program import NO_FLOOR, Basis, PlanStatus, make_basis
 from arcbandit.planning import (
@@ -196,6 +197,7 @@ def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> An
     >>> found.value, found.feasibility_margin, found.performance_sensitivity
     (5.25, 0.25, 2.0)
     """
+    whole("candidate_limit", candidate_limit, 0, math.inf)
     best = plan_over_all_floors(instance)
     without_floors = float(instance.weighted_means.max(axis=0).sum())
     problem = _SlackProblem.above(instance)
@@ -377,12 +379,11 @@ def _candidates(instance: Instance) -> Iterator[ActiveSet]:
 
 
 def _check(instance: Instance, active_set: ActiveSet) -> None:
-    for row in active_set.floors:
-        if not 0 <= row < _n_rows(instance):
-            raise InvalidInputError(f"floors of a candidate must be from 0 to {_n_rows(instance) - 1}, got {row}.")
-    for arm, context in active_set.pairs:
-        if not (0 <= arm < instance.n_arms and 0 <= context < instance.n_contexts):
-            raise InvalidInputError(
-                f"pairs of a candidate must be (arm, context) below ({instance.n_arms}, {instance.n_contexts}), "
-                f"got ({arm}, {context})."
-            )
+    instance_of("active_set", active_set, ActiveSet)
+    for row in items("floors of a candidate", active_set.floors, "rows"):
+        whole("floors of a candidate", row, 0, _n_rows(instance) - 1)
+    shape = (instance.n_arms, instance.n_contexts)
+    for pair in items("pairs of a candidate", active_set.pairs, "(arm, context)"):
+        known = isinstance(pair, tuple) and len(pair) == 2
+        if not known or not all(is_whole(at) and 0 <= at < size for at, size in zip(pair, shape, strict=True)):
+            raise InvalidInputError(f"pairs of a candidate must be (arm, context) below {shape}, got {shown(pair)}.")

@@ -7,10 +7,10 @@ what the kernel only reports.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from arcbandit.certificate import (
     Certificate,
@@ -20,7 +20,10 @@ from arcbandit.certificate import (
     proves_infeasible,
 )
 from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
-from arcbandit.instance import GroupFloor, Instance
+from arcbandit.inputs.arrays import Axis, availability, check_amounts, matrix, vector
+from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm, by_arm_and_context, by_context, in_order
+from arcbandit.inputs.values import choice, instance_of
+from arcbandit.instance import GroupFloor, Instance, members_of_groups, named_groups
 from arcbandit.kernels.planning import plan as plan_kernel
 from arcbandit.kernels.program import (
     FEASIBILITY_TOLERANCE,
@@ -34,6 +37,9 @@ from arcbandit.kernels.program import (
     make_basis,
     make_workspace,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column, Table
 
 __all__ = [
     "ActiveSet",
@@ -58,6 +64,9 @@ ACTIVITY_TOLERANCE = 1e-9
 # A floor lacks what is beyond this part of it, and beyond what rounding of shares makes of its largest coefficient.
 SHORTFALL_TOLERANCE = 4 * FEASIBILITY_TOLERANCE
 ROUNDING = 2e-15
+
+SOLVERS = ("simplex", "highs")
+WHERE_INFEASIBLE = ("raise", "least_shortfall")
 
 
 class ActiveSet(NamedTuple):
@@ -156,64 +165,92 @@ class Plan:
 
 
 def solve_lp(
-    objective_means: ArrayLike,
-    constraint_means: ArrayLike,
-    revenue_floors: ArrayLike,
-    context_probabilities: ArrayLike,
+    objective_means: "Table",
+    constraint_means: "Table",
+    revenue_floors: "Column",
+    context_probabilities: "Column",
     *,
     group_floors: Iterable[GroupFloor] = (),
-    available: ArrayLike | None = None,
+    available: "Table | None" = None,
     solver: Literal["simplex", "highs"] = "simplex",
     on_infeasible: Literal["raise", "least_shortfall"] = "raise",
     warm_start: Plan | None = None,
 ) -> Plan:
     """The paper's LP(mu_obj, mu_cons): means are per play, shape (K, C), floors per round, shape (K,).
 
-    `available` (K x C, bool) says which arms may be played in which contexts. When no allocation meets the floors,
-    raise InfeasibleError, or return the plan of least total shortfall that then earns the most. `warm_start` is an
-    earlier plan of the same shape, from whose basis the simplex starts.
+    `available` (K x C, bool) says which arms may be played in which contexts. Frames, series and mappings are aligned
+    by their labels as for `Instance`, to the order of `objective_means`. When no allocation meets the floors, raise
+    InfeasibleError, or return the plan of least total shortfall that then earns the most. `warm_start` is an earlier
+    plan of the same shape, from whose basis the simplex starts.
 
     >>> solve_lp([[4, 2], [1, 1]], [[4, 2], [1, 1]], [0, 0.25], [0.5, 0.5]).value
     2.75
     """
-    objective = _finite("objective_means", objective_means, 2)
-    constraint = _finite("constraint_means", constraint_means, 2)
-    floors = _finite("revenue_floors", revenue_floors, 1)
-    probabilities = _finite("context_probabilities", context_probabilities, 1)
+    choice("solver", solver, SOLVERS)
+    choice("on_infeasible", on_infeasible, WHERE_INFEASIBLE)
+    if warm_start is not None:
+        instance_of("warm_start", warm_start, Plan)
+    objectives = by_arm_and_context("objective_means", objective_means)
+    constraints = by_arm_and_context("constraint_means", constraint_means)
+    by_floor = by_arm("revenue_floors", revenue_floors)
+    by_probability = by_context("context_probabilities", context_probabilities)
+    mask = by_arm_and_context("available", available, flags=True)
+    arms = agreed_names(ARMS, None, objectives, constraints, by_floor, mask)
+    contexts = agreed_names(CONTEXTS, None, objectives, constraints, by_probability, mask)
+    objective = matrix("objective_means", in_order(objectives, arms=arms, contexts=contexts))
+    constraint = matrix("constraint_means", in_order(constraints, arms=arms, contexts=contexts))
     n_arms, n_contexts = objective.shape
-    if n_arms == 0 or n_contexts == 0:
-        raise InvalidInputError(f"objective_means must have at least one arm and context, got {objective.shape}.")
     if constraint.shape != objective.shape:
         raise InvalidInputError(
             f"constraint_means must have the shape of objective_means, {objective.shape}, got {constraint.shape}."
         )
-    if floors.shape != (n_arms,):
-        raise InvalidInputError(f"revenue_floors must have shape ({n_arms},), got {floors.shape}.")
-    if probabilities.shape != (n_contexts,):
-        raise InvalidInputError(f"context_probabilities must have shape ({n_contexts},), got {probabilities.shape}.")
-    if (probabilities < 0).any():
-        raise InvalidInputError(f"context_probabilities must be non-negative, got {probabilities.min()}.")
-    groups = tuple(group_floors)
-    members = np.zeros((len(groups), n_arms), dtype=np.bool_)
-    for row, group in enumerate(groups):
-        for arm in group.arms:
-            if isinstance(arm, str) or not 0 <= arm < n_arms:
-                raise InvalidInputError(
-                    f"arms of group floor {group.name!r} must be indices from 0 to {n_arms - 1}, got {arm!r}."
-                )
-            members[row, arm] = True
+    for axis, named, count in ((ARMS, arms, n_arms), (CONTEXTS, contexts, n_contexts)):
+        if named is not None and len(named.names) != count:
+            raise InvalidInputError(
+                f"objective_means has shape {objective.shape}, but {named.source} names {len(named.names)} {axis}."
+            )
+    arm_axes = () if arms is None else (Axis("arm", arms.names),)
+    context_axes = () if contexts is None else (Axis("context", contexts.names),)
+    both_axes = (*arm_axes, *context_axes) if arm_axes and context_axes else ()
+    check_amounts("objective_means", objective, *both_axes)
+    check_amounts("constraint_means", constraint, *both_axes)
+    floors = vector(
+        "revenue_floors",
+        in_order(by_floor, arms=arms),
+        n_arms,
+        f"objective_means has {n_arms} arms (rows)",
+        *arm_axes,
+        signed=True,
+    )
+    probabilities = vector(
+        "context_probabilities",
+        in_order(by_probability, contexts=contexts),
+        n_contexts,
+        f"objective_means has {n_contexts} contexts (columns)",
+        *context_axes,
+    )
+    # Probabilities need not sum to 1 here, so that their products with means may be too large even if no mean is.
+    for called, means in (("objective_means", objective), ("constraint_means", constraint)):
+        check_amounts(f"context_probabilities * {called}", probabilities * means, *both_axes)
+    names = tuple(str(arm) for arm in range(n_arms)) if arms is None else arms.names
+    groups = named_groups(group_floors, names, arms_have_names=arms is not None)
     return _solve(
         objective,
         constraint,
         probabilities,
         floors,
-        members,
+        members_of_groups(groups, names),
         np.array([group.floor for group in groups], dtype=np.float64),
-        _flags(available, objective.shape),
+        availability(
+            "available",
+            in_order(mask, arms=arms, contexts=contexts),
+            (n_arms, n_contexts),
+            range(n_contexts) if contexts is None else contexts.names,
+        ),
         solver,
         on_infeasible,
         warm_start,
-        [f"arm {arm}" for arm in range(n_arms)] + [f"group {group.name}" for group in groups],
+        [f"arm {arm}" for arm in names] + [f"group {group.name}" for group in groups],
     )
 
 
@@ -229,13 +266,15 @@ def plan(
     >>> plan(paper_instance("nu")).allocation.tolist()
     [[1.0, 0.5, 0.5], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5]]
     """
-    if not isinstance(instance, Instance):
-        raise InvalidInputError(f"instance must be an Instance, such as paper_instance('nu'), got {instance!r}.")
+    instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
+    choice("solver", solver, SOLVERS)
+    choice("on_infeasible", on_infeasible, WHERE_INFEASIBLE)
     return _solve_instance(instance, solver, on_infeasible)
 
 
 def plan_over_all_floors(instance: Instance) -> Plan:
     """LP(mu, mu) as the paper writes it, floors of zero among its constraints; of least shortfall if infeasible."""
+    instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
     return _solve_instance(instance, "simplex", "least_shortfall", zero_floors=True)
 
 
@@ -279,7 +318,7 @@ def rows_of_arms(members: Flags) -> list[list[int]]:
     ]
 
 
-def rows_without_zeros(floors: ArrayLike) -> Floats:
+def rows_without_zeros(floors: Sequence[float] | Floats) -> Floats:
     """The floors as rows of a program: a floor of zero promises nothing, so it has no row.
 
     With a row, an arm would have to be left alone as soon as its reward is estimated below zero, and could never show
@@ -356,28 +395,20 @@ def _solve(
     zero_floors: bool = False,
 ) -> Plan:
     """Solve the problem, and turn what was found into a Plan or an error; `zero_floors` have rows if asked for."""
-    if on_infeasible not in ("raise", "least_shortfall"):
-        raise InvalidInputError(f"on_infeasible must be 'raise' or 'least_shortfall', got {on_infeasible!r}.")
     asked = np.concatenate([floors, group_floors])
     rows = asked if zero_floors else rows_without_zeros(asked)
     program = make_program(objective, revenue, rows, members, available, probabilities)
-    if not program.available.any(axis=0).all():
-        context = int(np.flatnonzero(~program.available.any(axis=0))[0])
-        raise InvalidInputError(f"available must leave each context an arm, but context {context} has none.")
     problem = Coefficients(probabilities * objective, probabilities * revenue, program.available, rows, members)
+    certificate = None
     if solver == "simplex":
         start = _matching_basis(warm_start, program)
         solution = solve_program(program, least_shortfall=True, start=start)
         certificate = _certify(problem, solution, on_infeasible)
-    elif solver == "highs":
+    else:
         from arcbandit.highs import solve_with_highs
 
-        solution = Solution(
-            *solve_with_highs(program), np.zeros(len(names)), make_basis(objective.shape[1], len(names))
-        )
-        certificate = None
-    else:
-        raise InvalidInputError(f"solver must be 'simplex' or 'highs', got {solver!r}.")
+        no_basis = make_basis(objective.shape[1], len(names))
+        solution = Solution(*solve_with_highs(program), shortfall_prices=np.zeros(len(names)), basis=no_basis)
     if solution.status == PlanStatus.PIVOT_LIMIT:
         raise PlanningError("The solver could neither find an optimal plan nor prove that there is none.")
     found = _describe(problem, solution, asked, certificate)
@@ -456,25 +487,3 @@ def _beyond_rounding(floors: Floats, revenue: Floats, scale: Floats) -> Floats:
     """What is missing of each floor; a floor of zero promises nothing, and one that counts as met lacks nothing."""
     gap = floors - revenue
     return np.where((floors != 0.0) & (gap > SHORTFALL_TOLERANCE * np.abs(floors) + ROUNDING * scale), gap, 0.0)
-
-
-def _finite(name: str, values: ArrayLike, dimensions: int) -> Floats:
-    try:
-        array = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} must be numbers in {dimensions} dimension(s): {error}.") from None
-    if array.ndim != dimensions:
-        raise InvalidInputError(f"{name} must have {dimensions} dimension(s), got shape {array.shape}.")
-    if not np.isfinite(array).all():
-        where = tuple(int(index) for index in np.argwhere(~np.isfinite(array))[0])
-        raise InvalidInputError(f"{name} must be finite, got {array[where]} at {where}.")
-    return array
-
-
-def _flags(values: ArrayLike | None, shape: tuple[int, ...]) -> Flags | None:
-    if values is None:
-        return None
-    array = np.array(values, order="C")
-    if array.dtype != np.bool_ or array.shape != shape:
-        raise InvalidInputError(f"available must be booleans of shape {shape}, got {array.dtype} of {array.shape}.")
-    return array

@@ -93,6 +93,8 @@ class TestTheAnswer:
         assert list(summary) == choices
         assert summary[choices[0]] == summary["oplp"]
         assert summary[choices[2]] != summary["oplp"]
+        whole = document_of("nu", "--policy", "thompson-lp:redraws=0", *SHORT, capsys=capsys)["summary"]
+        assert list(whole) == ["thompson-lp:redraws=0"]
         expected = simulate(paper_instance("nu"), [policy("oplp", estimate_contexts=True)], 300, 2, jobs=1).summary()
         assert summary[choices[2]]["regret"]["mean"] == next(iter(expected.values()))["regret"].mean
 
@@ -150,19 +152,20 @@ class TestFiles:
         (["nu", "--policy", "linear-program:caution"], "as caution=value"),
         (["nu", "--policy", "linear-program:caution=1,caution=1"], "must be given once"),
         (["nu", "--policy", "linear-program:caution=high"], "must be a number, got 'high'"),
+        (["nu", "--policy", "thompson-lp:redraws=2.5"], "redraws of policy thompson-lp must be a whole number, got"),
         (["nu", "--policy", "linear-program:caution=nan"], "caution must be finite"),
         (["nu", "--policy", "linear-program:caution=11"], "caution must be from -10 to 10"),
         (["nu", "--policy", "olp:estimate_contexts=perhaps"], "must be true or false"),
         (["nu", "--policy", "olp", "--policy", "olp"], "once only"),
-        (["nu", "--horizon", "0"], "--horizon must be from 1"),
+        (["nu", "--horizon", "0"], "--horizon must be a whole number from 1 to 9007199254740992"),
         (["nu", "--horizon", "1e9"], "--horizon"),
-        (["nu", "--horizon", "1000000000000000000000"], "--horizon must be from 1"),
-        (["nu", "--epochs", "0"], "--epochs must be at least 1"),
-        (["nu", "--seed", "-1"], "--seed must be from 0"),
-        (["nu", "--seed", "1000000000000000000000"], "--seed must be from 0"),
-        (["nu", "--jobs", "0"], "--jobs must be at least 1"),
-        (["nu", "--window", "0"], "--window must be from 1 to the horizon"),
-        (["nu", "--window", "60000"], "--window must be from 1 to the horizon"),
+        (["nu", "--horizon", "1000000000000000000000"], "--horizon must be a whole number from 1 to 9007199254740992"),
+        (["nu", "--epochs", "0"], "--epochs must be a whole number from 1"),
+        (["nu", "--seed", "-1"], "--seed must be a whole number from 0"),
+        (["nu", "--seed", "1000000000000000000000"], "--seed must be a whole number from 0"),
+        (["nu", "--jobs", "0"], "--jobs must be a whole number from 1"),
+        (["nu", "--window", "0"], "--window must be a whole number from 1 to 50000"),
+        (["nu", "--window", "60000"], "--window must be a whole number from 1 to 50000"),
         (["nu", "--rewards", "bernoulli"], "from 0 to 1 for Bernoulli rewards"),
         (["nu", "--rewards", "poisson"], "poisson"),
         (["nu", "--device", "tpu"], "tpu"),

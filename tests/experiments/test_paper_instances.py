@@ -81,7 +81,7 @@ def test_the_margin_of_nu_itself_is_a_quarter():
 
 
 @pytest.mark.parametrize("build", [nu_plus, nu_minus])
-@pytest.mark.parametrize("epsilon", [0, 0.25, -0.1, math.nan])
+@pytest.mark.parametrize("epsilon", [0, 0.25, -0.1, math.nan, "0.1", None, 1j])
 def test_the_first_perturbation_must_be_below_a_quarter(build, epsilon):
     """Both ends of (0, 1/4) are outside."""
     with pytest.raises(InvalidInputError, match=r"^epsilon must be in \(0, 1/4\), got "):
@@ -96,14 +96,14 @@ def test_the_second_perturbation_must_be_at_most_one(epsilon):
         nu_lower_bound(epsilon)
 
 
-@pytest.mark.parametrize("margin", [-0.001, math.inf, math.nan])
+@pytest.mark.parametrize("margin", [-0.001, math.inf, math.nan, 10**400, "1", None, True])
 def test_a_margin_must_be_non_negative_and_finite(margin):
     """Below 0 the scaled family would not have the margin asked for."""
     with pytest.raises(InvalidInputError, match=r"^margin must be finite and non-negative, got "):
         nu_with_margin(margin)
 
 
-@pytest.mark.parametrize("floor", [-0.1, math.inf, math.nan])
+@pytest.mark.parametrize("floor", [-0.1, math.inf, math.nan, 10**400, "1", None, True])
 def test_the_second_floor_of_figure_1_must_be_non_negative_and_finite(floor):
     """The message names the parameter, not the array it goes into."""
     with pytest.raises(InvalidInputError, match=r"^second_floor must be finite and non-negative, got "):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from arcbandit import BLP, OLP, OPLP, Greedy, GroupFloor, LinearProgramRule, ThompsonLP, policy
+from arcbandit import BLP, OLP, OPLP, Greedy, GroupFloor, LinearProgramRule, Policy, ThompsonLP, policy
 from arcbandit.errors import InvalidInputError, InvalidInstanceError, UnknownNameError
 from arcbandit.policies.state import NOISE_SCALE
 
@@ -64,6 +64,10 @@ class TestSettingUp:
             OLP().decide(0)
         with pytest.raises(UnknownNameError, match="no policy 'best'"):
             policy("best")
+        with pytest.raises(InvalidInputError, match="Policy itself has no rule"):
+            Policy([0.1, 0.1], [0.5, 0.5])
+        with pytest.raises(InvalidInputError, match="Policy itself has no rule"):
+            Policy.restore(OLP([0.1], [1.0]).snapshot())
 
     def test_policies_are_points_of_one_rule(self):
         """OLP, OPLP, BLP and Greedy play exactly as the two-dial rule at their point."""
@@ -81,6 +85,8 @@ class TestSettingUp:
             ThompsonLP(redraws=2.5)
         with pytest.raises(InvalidInputError, match="from 0 to 1"):
             ThompsonLP(share=2)
+        with pytest.raises(InvalidInputError, match=r"noise_factor must be within 1e\+50 of zero, got 1e\+60"):
+            policy("doc", noise_factor=1e60)
 
     def test_rewards_beyond_arithmetic_are_refused(self):
         with pytest.raises(InvalidInputError, match="of zero"):
@@ -184,7 +190,7 @@ class TestChanging:
         with pytest.raises(InvalidInputError, match="format"):
             OLP.restore({})
         for part, value in (("key", [[99], [0]]), ("slot_arm", [[-1], [0]]), ("slot_context", [[7], [0]])):
-            with pytest.raises(InvalidInputError, match="can have written"):
+            with pytest.raises(InvalidInputError, match=rf"snapshot\['memory'\]\['{part}'\]"):
                 OLP.restore({**snapshot, "memory": {**snapshot["memory"], part: value}})
         with pytest.raises(InvalidInputError, match="can have written"):
             OLP.restore({**snapshot, "allocation": [[0.5]]})

@@ -1,4 +1,4 @@
-"""The planning problem in rational arithmetic: a textbook tableau with Bland's rule, slow and right to the last digit."""
+"""The planning problem in rational arithmetic: a textbook tableau with Bland's rule, slow and exact."""
 
 from fractions import Fraction
 

@@ -1,8 +1,10 @@
 """The record of a simulation."""
 
+import json
 import math
 
 import numpy as np
+import polars
 import pytest
 from scipy import stats
 
@@ -94,3 +96,35 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path):
 def test_an_unknown_metric_is_named(trace):
     with pytest.raises(InvalidInputError, match="no metric 'joy'"):
         trace.metric("joy")
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ([], "is no table"),
+        ({"kind": "trace"}, "must be of version 2, got None"),
+        ({"kind": "trace", "version": 2, "rounds": [1]}, "has no field 'policies'"),
+        (
+            {"kind": "trace", "version": 2, "rounds": [1], "policies": ["olp"], "floors": [], "settings": {}},
+            "must be a whole trace, but it is damaged",
+        ),
+        (
+            {"kind": "trace", "version": 2, "rounds": "x", "policies": ["olp"], "floors": [], "settings": {}},
+            "must be a whole trace, but it is damaged",
+        ),
+    ],
+)
+def test_a_damaged_file_is_refused(header, words, tmp_path):
+    """A Parquet file that says it is a trace, but does not hold one."""
+    path = tmp_path / "trace.parquet"
+    rows = polars.DataFrame({"policy": ["olp"], "epoch": [0], "record": [[1.0]], "floor_record": [[1.0]]})
+    rows.write_parquet(path, metadata={"arcbandit": json.dumps(header)})
+    with pytest.raises(InvalidInputError, match=words):
+        Trace.load(path)
+
+
+def test_a_folder_that_is_not_there_is_said(trace, tmp_path):
+    """By our own error, with the system's reason."""
+    with pytest.raises(InvalidInputError, match=r"trace\.parquet: cannot be written \(No such file"):
+        trace.save(tmp_path / "missing" / "trace.parquet")
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from arcbandit.cli.device import DEVICE_HELP, Device, check_device
-from arcbandit.errors import InvalidInputError, MissingExtraError, UnknownNameError
+from arcbandit.errors import InvalidInputError, MissingExtraError
+from arcbandit.inputs.values import LONGEST_HORIZON, known_name, whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 DEFAULT_POLICIES = ("blp", "olp", "oplp")
 TRACE_SUFFIX = ".parquet"
-LONGEST_HORIZON = 2**53  # beyond it the round number is not exact in the record
-LARGEST_SEED = 2**63 - 1
 ESTIMATE_CONTEXTS = "estimate_contexts"
 TRUTHS = {"true": True, "false": False}
 
@@ -157,8 +156,7 @@ def _policy(choice: str) -> "Policy":
     from arcbandit.policies.registry import POLICIES
 
     name, colon, dials = choice.partition(":")
-    if name not in POLICIES:
-        raise UnknownNameError(f"There is no policy {name!r}; known are {', '.join(POLICIES)}.")
+    known_name("policy", name, POLICIES)
     known: dict[str, Dial | None] = {dial.name: dial for dial in POLICIES[name].dials} | {ESTIMATE_CONTEXTS: None}
     settings: dict[str, Any] = {}
     for part in dials.split(",") if colon else ():
@@ -179,22 +177,21 @@ def _dial_value(policy: str, name: str, dial: "Dial | None", text: str) -> Any:
     if dial.choices:
         return text
     try:
-        return float(text)
+        return int(text) if dial.whole else float(text)
     except ValueError:
-        raise InvalidInputError(f"Dial {name} of policy {policy} must be a number, got {text!r}.") from None
+        raise InvalidInputError(
+            f"Dial {name} of policy {policy} must be a {'whole ' * dial.whole}number, got {text!r}."
+        ) from None
 
 
 def _check_numbers(horizon: int, epochs: int, seed: int, jobs: int | None, window: int | None) -> None:
-    if not 1 <= horizon <= LONGEST_HORIZON:
-        raise InvalidInputError(f"--horizon must be from 1 to {LONGEST_HORIZON}, got {horizon}.")
-    if epochs < 1:
-        raise InvalidInputError(f"--epochs must be at least 1, got {epochs}.")
-    if not 0 <= seed <= LARGEST_SEED:
-        raise InvalidInputError(f"--seed must be from 0 to {LARGEST_SEED}, got {seed}.")
-    if jobs is not None and jobs < 1:
-        raise InvalidInputError(f"--jobs must be at least 1, got {jobs}.")
-    if window is not None and not 1 <= window <= horizon:
-        raise InvalidInputError(f"--window must be from 1 to the horizon {horizon}, got {window}.")
+    whole("--horizon", horizon, 1, LONGEST_HORIZON)
+    whole("--epochs", epochs, 1)
+    whole("--seed", seed, 0)
+    if jobs is not None:
+        whole("--jobs", jobs, 1)
+    if window is not None:
+        whole("--window", window, 1, horizon)
 
 
 def _check_targets(out: str | None, plot: str | None) -> None:

@@ -4,13 +4,14 @@ The tables print p_c * mu_{k,c}, although each cell says "mu =": only that readi
 allocations. Contexts are uniform and rewards are N(mu, 1) throughout.
 """
 
-import math
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.inputs.values import is_real, shown
 from arcbandit.instance import Instance
 
 
@@ -67,8 +68,8 @@ def nu_plus(epsilon: float = 0.1) -> Instance:
     | 2   | 0   | (1 + eps)/2 | 0   | 1/4    |
     | 3   | 0   | 0           | 2   | 1      |
     """
-    if not 0 < epsilon < 1 / 4:
-        raise InvalidInputError(f"epsilon must be in (0, 1/4), got {epsilon!r}.")
+    if not is_real(epsilon) or not 0 < epsilon < 1 / 4:
+        raise InvalidInputError(f"epsilon must be in (0, 1/4), got {shown(epsilon)}.")
     return _nominal(second_arm_second_context=(1 + epsilon) / 2, first_arm_third_context=1)
 
 
@@ -81,8 +82,8 @@ def nu_minus(epsilon: float = 0.1) -> Instance:
     | 2   | 0   | (1 - eps)/2 | 0   | 1/4    |
     | 3   | 0   | 0           | 2   | 1      |
     """
-    if not 0 < epsilon < 1 / 4:
-        raise InvalidInputError(f"epsilon must be in (0, 1/4), got {epsilon!r}.")
+    if not is_real(epsilon) or not 0 < epsilon < 1 / 4:
+        raise InvalidInputError(f"epsilon must be in (0, 1/4), got {shown(epsilon)}.")
     return _nominal(second_arm_second_context=(1 - epsilon) / 2, first_arm_third_context=1)
 
 
@@ -95,8 +96,8 @@ def nu_lower_bound(epsilon: float = 0.1) -> Instance:
     | 2   | 0   | 1/2 | 0        | 1/4    |
     | 3   | 0   | 0   | 2        | 1      |
     """
-    if not 0 < epsilon <= 1:
-        raise InvalidInputError(f"epsilon must be in (0, 1], got {epsilon!r}.")
+    if not is_real(epsilon) or not 0 < epsilon <= 1:
+        raise InvalidInputError(f"epsilon must be in (0, 1], got {shown(epsilon)}.")
     return _nominal(second_arm_second_context=1 / 2, first_arm_third_context=2 + epsilon)
 
 
@@ -125,8 +126,8 @@ def figure_1(second_floor: float = 0.1) -> Instance:
     | 1   | 0.3 + 0.8 s(c)  | 0.25 + 0.8 s(c)  | 0.25   |
     | 2   | 0.2 + 0.4 s(c)  | 0.2 + 0.4 s(c)   | 0.1    |
     """
-    if not 0 <= second_floor < math.inf:
-        raise InvalidInputError(f"second_floor must be finite and non-negative, got {second_floor!r}.")
+    if not is_real(second_floor) or not 0 <= second_floor <= sys.float_info.max:
+        raise InvalidInputError(f"second_floor must be finite and non-negative, got {shown(second_floor)}.")
     numbers = np.arange(1, 11)
     rise = 1 / (1 + np.exp(-1.2 * (numbers - 5)))
     first_arm = np.where(numbers <= 4, 0.3, 0.25) + 0.8 * rise
@@ -140,8 +141,8 @@ def nu_with_margin(margin: float = 0.1) -> Instance:
     The scale is s = (margin + 1/4) / (1/2); margin = 1/4 is nu itself.
     """
     # Arm 2 earns at most s/2 against its floor of 1/4; below s = 1/2 arm 3 is the tighter one.
-    if not 0 <= margin < math.inf:
-        raise InvalidInputError(f"margin must be finite and non-negative, got {margin!r}.")
+    if not is_real(margin) or not 0 <= margin <= sys.float_info.max:
+        raise InvalidInputError(f"margin must be finite and non-negative, got {shown(margin)}.")
     scale = (margin + 1 / 4) / (1 / 2)
     base = nu()
     return Instance(scale * base.mean_rewards, base.revenue_floors, base.context_probabilities)
@@ -204,6 +205,8 @@ PAPER_INSTANCES: dict[str, PaperInstance] = {
 
 def paper_instance(text: str) -> Instance:
     """Return the instance called `text`, such as "nu" or, with its parameter, "nu-plus:0.1"."""
+    if not isinstance(text, str):
+        raise UnknownNameError(f"Paper instance must be one of {', '.join(PAPER_INSTANCES)}, got {shown(text)}.")
     name, colon, argument = text.partition(":")
     if name not in PAPER_INSTANCES:
         raise UnknownNameError(f"Paper instance must be one of {', '.join(PAPER_INSTANCES)}, got {name!r}.")

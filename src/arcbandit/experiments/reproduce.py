@@ -31,6 +31,7 @@ from arcbandit.experiments import (
 from arcbandit.experiments.experiment import Experiment, Outcome, Recorded, Verdict
 from arcbandit.experiments.many_epochs import ManyEpochs
 from arcbandit.experiments.paper_instances import nu
+from arcbandit.inputs.values import whole
 from arcbandit.report.files import write_whole
 from arcbandit.report.paper_figures import PaperFigure, PaperTable, figure_files
 from arcbandit.report.plots import check_matplotlib
@@ -151,10 +152,9 @@ def reproduce(
     then played over `many` epochs as well. `on_result` is called with each result as soon as there is one.
     """
     for name, value in (("horizon", horizon), ("epochs", epochs), ("jobs", jobs), ("many", many)):
-        if value is not None and value < 1:
-            raise InvalidInputError(f"{name} must be at least 1, got {value}.")
-    if seed < 0:
-        raise InvalidInputError(f"seed must be at least 0, got {seed}.")
+        if value is not None:
+            whole(name, value, 1)
+    whole("seed", seed, 0)
     chosen = find(names)
     on_device = use_cuda(device)
     settings = {

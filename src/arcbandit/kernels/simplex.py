@@ -399,9 +399,9 @@ def simplex(program, basis, allowed, weight, shortfall_price, dual, kept, evalua
     """Bring `basis` to an optimal one: dual steps while a share is below zero, primal steps from then on.
 
     Without `dual`, what is below zero is taken for zero and steps are primal. The objective is `weight` a, less
-    `shortfall_price` for each unit that a row falls short where it may. On OPTIMAL the basis is evaluated; on INFEASIBLE
-    the ray holds prices that ought to prove it; PIVOT_LIMIT means neither. If `allocation` is `kept`, each pair that
-    leaves the basis is taken out of it. A basis `evaluated` is not evaluated again before the first step.
+    `shortfall_price` for each unit that a row falls short where it may. On OPTIMAL the basis is evaluated; on
+    INFEASIBLE the ray holds prices that ought to prove it; PIVOT_LIMIT means neither. If `allocation` is `kept`, each
+    pair that leaves the basis is taken out of it. A basis `evaluated` is not evaluated again before the first step.
     """
     n_rows = basis.slot_arm.shape[0]
     n_contexts = basis.key.shape[0]

@@ -4,28 +4,42 @@ import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.instance import GroupFloor, Instance
-from arcbandit.kernels.confidence import PULLS, make_statistics
-from arcbandit.kernels.program import BOUNDS_OF, ROW_SCALE, SCALES_AGE, SHORTFALL, Workspace, make_workspace
-from arcbandit.planning import rows_of_arms, rows_without_zeros
-from arcbandit.policies.checks import (
-    Dial,
-    availability,
-    bounds_of_rewards,
-    even_probabilities,
-    floor_amount,
+from arcbandit.inputs.arrays import availability, flags, real_array
+from arcbandit.inputs.frames import (
+    ARMS,
+    CONTEXTS,
+    agreed_names,
+    by_arm,
+    by_arm_and_context,
+    by_context,
+    in_order,
+)
+from arcbandit.inputs.values import (
+    amount,
+    checked_name,
     index_of,
+    instance_of,
     is_whole,
+    items,
+    non_negative,
     positive,
     real,
+    shown,
+    truth,
     whole,
 )
+from arcbandit.instance import GroupFloor, Instance, members_of_groups
+from arcbandit.kernels.confidence import PULLS, make_statistics
+from arcbandit.kernels.program import BOUNDS_OF, ROW_SCALE, SCALES_AGE, Workspace, make_workspace
+from arcbandit.planning import rows_of_arms, rows_without_zeros
+from arcbandit.policies.checks import Dial, bounds_of_rewards, even_probabilities
+from arcbandit.policies.snapshot_checks import check_snapshot, of_latest_version
 from arcbandit.policies.state import (
     ALL_PLAYED,
     DIALS,
@@ -43,9 +57,11 @@ from arcbandit.policies.state import (
 )
 from arcbandit.policies.streams import stream_of_successor, stream_of_worker, system_seed
 
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column, Table
+
 SNAPSHOT_FORMAT = "arcbandit-policy"
 SNAPSHOT_VERSION = 2
-LARGEST_REWARD = 1e150  # beyond this, sums and products of rewards could overflow
 
 Name = str | int
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -78,8 +94,9 @@ class Policy:
     With `revenue_floors` it is ready to decide. Without, it is a configuration: its dials, which `for_instance`, the
     simulator or an experiment bring to a problem.
 
-    Arms and contexts go by name if `arms` or `contexts` name them, and by index from 0 always. `context_probabilities`
-    None means that they are estimated along the way; then `contexts` says which there are (names, or how many).
+    Arms and contexts go by name if `arms` or `contexts` name them, and by index from 0 always. Floors, probabilities
+    and `available` may have labels, which give names and are aligned as for `Instance`. `context_probabilities` None
+    means that they are estimated along the way; then `contexts` says which there are (names, or how many).
     `replan` says when a rule that plans works out a new allocation: "always", before each decision, as the paper's
     guarantees ask; "doubling", at rounds 1, 2, 4, 8 ...; or a number n, every n rounds. In between the last one stays,
     planned with bounds of then: the paper proves nothing about regret or violation of these two.
@@ -104,8 +121,8 @@ class Policy:
 
     def __init__(
         self,
-        revenue_floors: ArrayLike | None = None,
-        context_probabilities: ArrayLike | None = None,
+        revenue_floors: "Column | None" = None,
+        context_probabilities: "Column | None" = None,
         *,
         arms: Sequence[str] | None = None,
         contexts: Sequence[str] | int | None = None,
@@ -114,7 +131,7 @@ class Policy:
         reward_bounds: tuple[float, float] | None = None,
         mean_bound: float | None = None,
         horizon: int | None = None,
-        available: ArrayLike | None = None,
+        available: "Table | None" = None,
         estimate_contexts: bool = False,
         replan: str | int = "always",
         seed: int | None = 0,
@@ -122,6 +139,7 @@ class Policy:
         worker: int = 0,
         **dials: float | str,
     ) -> None:
+        self._check_rule()
         self._lock = threading.RLock()
         self.dial_values: dict[str, Any] = self._check_dials(dials)
         self.noise_scale = None if noise_scale is None else positive("noise_scale", noise_scale)
@@ -131,45 +149,62 @@ class Policy:
         self.seed = None if seed is None else whole("seed", seed, 0)
         self.epoch = whole("epoch", epoch, 0)
         self.worker = whole("worker", worker, 0)
-        if not isinstance(estimate_contexts, bool):
-            raise InvalidInputError(f"estimate_contexts must be True or False, got {estimate_contexts!r}.")
-        self.estimate_contexts = estimate_contexts
+        self.estimate_contexts = truth("estimate_contexts", estimate_contexts)
         self.replan = self._check_replan(replan)
         self._bound = revenue_floors is not None
         if revenue_floors is None:
-            if context_probabilities is not None or arms is not None or contexts is not None or tuple(group_floors):
+            if any(part is not None for part in (context_probabilities, arms, contexts, available)) or items(
+                "group_floors", group_floors, "GroupFloor"
+            ):
                 raise InvalidInputError("revenue_floors must be given along with the rest of a problem, got none.")
             return
-        floors = np.atleast_1d(np.asarray(revenue_floors))
         if context_probabilities is None:
             self.estimate_contexts = True
             context_probabilities, contexts = even_probabilities(contexts)
-        n_contexts = np.atleast_1d(np.asarray(context_probabilities)).shape[0]
-        if isinstance(contexts, int):
-            if contexts != n_contexts:
-                raise InvalidInputError(
-                    f"contexts must be as many as context_probabilities, {n_contexts}, got {contexts}."
-                )
-            contexts = None
+        counted = whole("contexts", contexts, 1) if is_whole(contexts) else None
+        floors = by_arm("revenue_floors", revenue_floors)
+        probabilities = by_context("context_probabilities", context_probabilities)
+        mask = by_arm_and_context("available", available, flags=True)
+        arm_names = agreed_names(ARMS, arms, floors, mask)
+        context_names = agreed_names(CONTEXTS, contexts if counted is None else None, probabilities, mask)
+        amounts = real_array("revenue_floors", in_order(floors, arms=arm_names), 1)
+        shares = real_array("context_probabilities", in_order(probabilities, contexts=context_names), 1)
+        for field, part in (("revenue_floors", amounts), ("context_probabilities", shares)):
+            if len(part) == 0:
+                raise InvalidInputError(f"{field} must hold at least one number, got none.")
         # A blank instance checks names, floors, probabilities and groups as for any instance.
         blank = Instance(
-            np.zeros((floors.shape[0], n_contexts)),
-            revenue_floors,
-            context_probabilities,
-            arms=arms,
-            contexts=contexts,
+            np.zeros((len(amounts), len(shares))),
+            amounts,
+            shares,
+            arms=None if arm_names is None else arm_names.names,
+            contexts=None if context_names is None else context_names.names,
             group_floors=group_floors,
         )
-        self._start(blank, named_arms=arms is not None, named_contexts=contexts is not None, available=available)
+        if counted not in (None, blank.n_contexts):
+            raise InvalidInputError(
+                f"contexts must be as many as context_probabilities, {blank.n_contexts}, got {counted}."
+            )
+        self._start(
+            blank,
+            named_arms=arm_names is not None,
+            named_contexts=context_names is not None,
+            available=in_order(mask, arms=arm_names, contexts=context_names),
+        )
+
+    @classmethod
+    def _check_rule(cls) -> None:
+        if not hasattr(cls, "rule") or not hasattr(cls, "name"):
+            raise InvalidInputError(f"{cls.__name__} itself has no rule to decide by; take a policy such as BLP.")
 
     @classmethod
     def _check_replan(cls, replan: Any) -> str | int:
-        if replan in ("always", "doubling"):
+        if isinstance(replan, str) and replan in ("always", "doubling"):
             chosen: str | int = replan
-        elif is_whole(replan) and replan >= 1:
-            chosen = int(replan)
+        elif is_whole(replan):
+            chosen = whole("replan", replan, 1)
         else:
-            raise InvalidInputError(f"replan must be 'always', 'doubling' or a number of rounds, got {replan!r}.")
+            raise InvalidInputError(f"replan must be 'always', 'doubling' or a number of rounds, got {shown(replan)}.")
         if chosen != "always" and cls.rule > Rule.THOMPSON_LP:
             raise InvalidInputError(f"replan must be 'always' for {cls.__name__}, which does not plan, got {replan!r}.")
         return chosen
@@ -181,16 +216,14 @@ class Policy:
             if name not in known:
                 has = f"its dials are {', '.join(known)}" if known else "it has no dials"
                 raise InvalidInputError(f"{cls.__name__} has no dial {name!r}: {has}.")
-        for name, dial in known.items():
-            dial.number(given.get(name, dial.default))
-        return {name: given.get(name, dial.default) for name, dial in known.items()}
+        return {name: dial.plain(given.get(name, dial.default)) for name, dial in known.items()}
 
     def for_instance(
         self,
         instance: Instance,
         *,
         horizon: int | None = None,
-        available: ArrayLike | None = None,
+        available: "Table | None" = None,
         seed: int | None = None,
         epoch: int | None = None,
         worker: int | None = None,
@@ -200,6 +233,7 @@ class Policy:
         Of the instance it is told what the setting tells a learner: not the means, but for methods that scale rewards
         an upper bound on them. `seed`, `epoch` and `worker` None are those of this policy.
         """
+        instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
         mean_bound = self.mean_bound
         if mean_bound is None and self.reward_bounds is None and self.needs_mean_bound:
             largest = float(instance.mean_rewards.max())
@@ -258,7 +292,7 @@ class Policy:
             changed.append("p=?")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
-    def _start(self, blank: Instance, *, named_arms: bool, named_contexts: bool, available: ArrayLike | None) -> None:
+    def _start(self, blank: Instance, *, named_arms: bool, named_contexts: bool, available: Any) -> None:
         """Own memory for a problem of this shape, nothing seen yet."""
         if self.seed is None:
             self.seed = system_seed()
@@ -277,7 +311,8 @@ class Policy:
         self._rewards = 0
         self._next_plan = 1
         self._problem = self._make_problem(
-            blank.context_probabilities.copy(), availability(available, (n_arms, n_contexts))
+            blank.context_probabilities.copy(),
+            availability("available", available, (n_arms, n_contexts), self.contexts),
         )
         self._statistics = make_statistics(n_arms, n_contexts)
         self._allocation = np.ascontiguousarray(self._problem.available / self._problem.available.sum(axis=0))
@@ -285,10 +320,7 @@ class Policy:
         self._make_room()
 
     def _make_problem(self, probabilities: NDArray[np.float64], available: NDArray[np.bool_]) -> KnownProblem:
-        members = np.zeros((len(self._groups), len(self._arm_names)), dtype=np.bool_)
-        for row, group in enumerate(self._groups):
-            members[row, [self._arm_names.index(str(arm)) for arm in group.arms]] = True
-        rows = rows_of_arms(members)
+        rows = rows_of_arms(members_of_groups(self._groups, self._arm_names))
         arm_rows = np.zeros((len(rows), max(len(own) for own in rows)), dtype=np.int64)
         for arm, own in enumerate(rows):
             arm_rows[arm, : len(own)] = own
@@ -422,9 +454,13 @@ class Policy:
         With `count_contexts` their contexts are counted as seen: see `update`.
         """
         self._check_bound()
-        columns = np.array([self._context(context) for context in contexts], dtype=np.int64)
-        rows = np.array([self._arm(arm) for arm in arms], dtype=np.int64)
-        values = np.array([self._check_reward(reward) for reward in rewards], dtype=np.float64)
+        columns = np.array(
+            [self._context(context) for context in items("contexts", contexts, "contexts")], dtype=np.int64
+        )
+        rows = np.array([self._arm(arm) for arm in items("arms", arms, "arms")], dtype=np.int64)
+        values = np.array(
+            [self._check_reward(reward) for reward in items("rewards", rewards, "rewards")], dtype=np.float64
+        )
         if not columns.shape == rows.shape == values.shape:
             raise InvalidInputError(
                 f"contexts, arms and rewards must be equally many, got {columns.size}, {rows.size} and {values.size}."
@@ -500,18 +536,20 @@ class Policy:
         return tuple(self._context_names) if self._named_contexts else tuple(range(len(self._context_names)))
 
     @locked
-    def add_arm(self, name: str | None = None, floor: float = 0.0, *, available: ArrayLike | None = None) -> Name:
+    def add_arm(self, name: str | None = None, floor: float = 0.0, *, available: "Column | None" = None) -> Name:
         """Add an arm, which is explored in each context where it is available (everywhere by default)."""
         self._check_bound()
-        amount = floor_amount("floor", floor)
+        owed = non_negative("floor", floor)
         label = self._new_name("arm", name, self._arm_names, self._named_arms)
         n_contexts = len(self._context_names)
-        row = np.ones(n_contexts, dtype=np.bool_) if available is None else np.asarray(available)
-        if row.dtype != np.bool_ or row.shape != (n_contexts,):
-            raise InvalidInputError(f"available must be {n_contexts} booleans, got {row.dtype} of shape {row.shape}.")
+        row = np.ones(n_contexts, dtype=np.bool_)
+        if available is not None:
+            mask = by_context("available", available, flags=True)
+            names = agreed_names(CONTEXTS, [str(context) for context in self.contexts])
+            row = flags("available", in_order(mask, contexts=names), (n_contexts,))
         grown = self._draft()
         grown._arm_names = [*self._arm_names, label]
-        grown._arm_floors = [*self._arm_floors, amount]
+        grown._arm_floors = [*self._arm_floors, owed]
         grown._regrow(self._problem.context_probabilities, np.vstack([self._problem.available, row]))
         self._become(grown)
         return label if self._named_arms else len(self._arm_names) - 1
@@ -548,7 +586,7 @@ class Policy:
             raise InvalidInputError("probability of the new context must be given where probabilities are known.")
         share = real("probability", probability)
         if not 0.0 <= share < 1.0:
-            raise InvalidInputError(f"probability must be from 0 to below 1, got {probability!r}.")
+            raise InvalidInputError(f"probability must be from 0 to below 1, got {shown(probability)}.")
         label = self._new_name("context", name, self._context_names, self._named_contexts)
         column = np.ones((len(self._arm_names), 1), dtype=np.bool_)
         column[sorted(self._retired)] = False
@@ -563,20 +601,20 @@ class Policy:
     def set_floor(self, arm_or_group: Name, floor: float) -> None:
         """Change the floor of an arm or, by its name, of a group."""
         self._check_bound()
-        amount = floor_amount("floor", floor)
+        owed = non_negative("floor", floor)
         for place, group in enumerate(self._groups):
-            if group.name == arm_or_group:
-                self._groups[place] = GroupFloor(group.name, group.arms, amount)
-                self._set_row(len(self._arm_names) + place, amount)
+            if isinstance(arm_or_group, str) and group.name == arm_or_group:
+                self._groups[place] = GroupFloor(group.name, group.arms, owed)
+                self._set_row(len(self._arm_names) + place, owed)
                 return
         row = self._arm(arm_or_group)
         if row in self._retired:
             raise InvalidInputError(f"arm {arm_or_group!r} is retired and can have no floor.")
-        self._arm_floors[row] = amount
-        self._set_row(row, amount)
+        self._arm_floors[row] = owed
+        self._set_row(row, owed)
 
-    def _set_row(self, row: int, amount: float) -> None:
-        self._problem.floors[row] = rows_without_zeros([amount])[0]
+    def _set_row(self, row: int, floor: float) -> None:
+        self._problem.floors[row] = rows_without_zeros([floor])[0]
         # The kept basis may not do for a floor that comes or goes, nor the scale of its row.
         self._workspace.counts[BOUNDS_OF] = 0
         self._workspace.counts[SCALES_AGE] = -1
@@ -674,25 +712,13 @@ class Policy:
 
         With another `worker` number than it had, it knows the same but draws random numbers of its own.
         """
-        if snapshot.get("format") != SNAPSHOT_FORMAT:
-            raise InvalidInputError(f"snapshot must have format {SNAPSHOT_FORMAT!r}, got {snapshot.get('format')!r}.")
-        if snapshot.get("version") == 1:  # there were no workers yet, and scales were measured again
-            snapshot = {**snapshot, "version": SNAPSHOT_VERSION, "worker": 0, "stream": snapshot.get("seed")}
-            snapshot["scales"] = {"by_row": 1.0, "age": -1}
-        if snapshot.get("version") != SNAPSHOT_VERSION:
-            raise InvalidInputError(f"snapshot must be of version {SNAPSHOT_VERSION}, got {snapshot.get('version')!r}.")
-        if snapshot.get("policy") != cls.name:
-            raise InvalidInputError(f"snapshot must be of a policy {cls.name!r}, got {snapshot.get('policy')!r}.")
-        try:
-            policy = cls._restore(snapshot)
-        except (KeyError, TypeError, IndexError) as error:
-            raise InvalidInputError(f"snapshot must be complete, but {error} is missing or of a wrong kind.") from None
-        except ValueError as error:
-            if isinstance(error, InvalidInputError):
-                raise
-            raise InvalidInputError(f"snapshot must hold arrays that fit its arms and contexts: {error}.") from None
-        if worker is not None and whole("worker", worker, 0) != policy.worker:
-            policy.worker = whole("worker", worker, 0)
+        cls._check_rule()
+        successor = None if worker is None else whole("worker", worker, 0)
+        snapshot = of_latest_version(snapshot)
+        check_snapshot(snapshot, cls, SNAPSHOT_FORMAT, SNAPSHOT_VERSION)
+        policy = cls._restore(snapshot)
+        if successor is not None and successor != policy.worker:
+            policy.worker = successor
             policy._stream = stream_of_successor(policy._stream, policy.worker, policy._decisions, policy._rewards)
         return policy
 
@@ -711,7 +737,7 @@ class Policy:
             reward_bounds=None if bounds is None else (bounds[0], bounds[1]),
             mean_bound=snapshot["mean_bound"],
             horizon=snapshot["horizon"],
-            available=np.array(snapshot["available"], dtype=np.bool_),
+            available=snapshot["available"],
             estimate_contexts=snapshot["estimate_contexts"],
             replan=snapshot["replan"],
             seed=whole("seed", snapshot["seed"], 0),
@@ -721,10 +747,10 @@ class Policy:
         )
         policy._stream = whole("stream", snapshot["stream"], 0)
         policy._retired = set(snapshot["retired"])
-        policy._next_plan = int(snapshot["next_plan"])
+        policy._next_plan = snapshot["next_plan"]
         policy._memory.scalars[ALL_PLAYED] = float(snapshot["all_played"])
-        policy._decisions = int(snapshot["decisions"])
-        policy._rewards = int(snapshot["rewards"])
+        policy._decisions = snapshot["decisions"]
+        policy._rewards = snapshot["rewards"]
         statistics, memory = snapshot["statistics"], snapshot["memory"]
         policy._statistics.by_pair[:] = statistics["by_pair"]
         policy._statistics.context_counts[:] = statistics["context_counts"]
@@ -736,31 +762,7 @@ class Policy:
         policy._memory.by_arm[:] = memory["by_arm"]
         policy._workspace.by_row[ROW_SCALE] = snapshot["scales"]["by_row"]
         policy._workspace.counts[SCALES_AGE] = snapshot["scales"]["age"]
-        policy._check_restored()
         return policy
-
-    def _check_restored(self) -> None:
-        """Refuse what no policy can have written: the kernels index with it and check nothing."""
-        n_arms, n_contexts = self._allocation.shape
-        n_rows = self._problem.floors.shape[0]
-        memory, by_pair = self._memory, self._statistics.by_pair
-        numbers_given = (by_pair, self._statistics.context_counts, self._allocation, memory.matrices, memory.by_arm)
-        sound = (
-            all(np.isfinite(part).all() for part in numbers_given)
-            and (by_pair[PULLS] >= 0).all()
-            and (self._allocation >= 0).all()
-            and np.allclose(self._allocation.sum(axis=0), 1.0)
-            and ((memory.key >= -1) & (memory.key < n_arms)).all()
-            and ((memory.slot_context >= SHORTFALL) & (memory.slot_context < n_contexts)).all()
-            and (memory.slot_arm >= 0).all()
-            and (memory.slot_arm < np.where(memory.slot_context >= 0, n_arms, n_rows)).all()
-            and self._retired <= set(range(n_arms))
-            and min(self._decisions, self._rewards, self._next_plan) >= 0
-            and (np.frexp(self._workspace.by_row[ROW_SCALE])[0] == 0.5).all()
-            and self._workspace.counts[SCALES_AGE] >= -1
-        )
-        if not sound:
-            raise InvalidInputError("snapshot must hold numbers that a policy can have written, but some cannot be.")
 
     # Checks
 
@@ -771,31 +773,27 @@ class Policy:
             )
 
     def _context(self, context: Name) -> int:
-        return index_of("context", context, self._context_index, self._named_contexts)
+        return index_of("context", context, self._context_index, named=self._named_contexts)
 
     def _arm(self, arm: Name) -> int:
-        return index_of("arm", arm, self._arm_index, self._named_arms)
+        return index_of("arm", arm, self._arm_index, named=self._named_arms)
 
     def _check_reward(self, reward: Any) -> float:
-        value = real("reward", reward)
-        if abs(value) > LARGEST_REWARD:
-            raise InvalidInputError(f"reward must be within {LARGEST_REWARD:g} of zero, got {reward!r}.")
+        value = amount("reward", reward)
         if self.reward_bounds is not None and not self.reward_bounds[0] <= value <= self.reward_bounds[1]:
             low, high = self.reward_bounds
-            raise InvalidInputError(f"reward must be within reward_bounds, {low:g} to {high:g}, got {reward!r}.")
+            raise InvalidInputError(f"reward must be within reward_bounds, {low:g} to {high:g}, got {shown(reward)}.")
         return value
 
-    @staticmethod
-    def _new_name(kind: str, name: str | None, taken: list[str], named: bool) -> str:
-        if not named:
-            if name is not None:
-                raise InvalidInputError(f"{kind} name must be left out where {kind}s go by index, got {name!r}.")
-            return str(len(taken) + 1)
-        if not isinstance(name, str) or not name.strip():
-            raise InvalidInputError(f"{kind} name must be a non-empty string, got {name!r}.")
-        if name in taken:
-            raise InvalidInputError(f"{kind} name must be new, but {name!r} is taken.")
-        return name
+    def _new_name(self, kind: str, name: str | None, known: list[str], named: bool) -> str:
+        if not named and name is not None:
+            raise InvalidInputError(f"{kind} name must be left out where {kind}s go by index, got {shown(name)}.")
+        label = checked_name(f"{kind} name", name) if named else str(len(known) + 1)
+        # A floor goes by the name of its arm or of its group.
+        taken = [*known, *(group.name for group in self._groups)] if kind == "arm" else known
+        if label in taken:
+            raise InvalidInputError(f"{kind} name must be new, but {label!r} is taken.")
+        return label
 
     @locked
     def __repr__(self) -> str:

@@ -1,15 +1,18 @@
-"""What a policy accepts: its dials, and the numbers, names and tables that come in."""
+"""What a policy accepts besides a problem: its dials, bounds of rewards, and contexts that are only counted."""
 
 import math
-import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.values import amount, checked_names, is_whole, real, shown, whole
+
+LARGEST_DIAL = 1e50  # dials multiply rewards and each other
+MOST_CONTEXTS = 2**20  # that are only counted: a slip of the finger should not fill the memory
 
 
 @dataclass(frozen=True)
@@ -28,67 +31,29 @@ class Dial:
     def number(self, value: Any) -> float:
         """The value as the kernels see it, checked."""
         if self.choices:
-            if value not in self.choices:
-                raise InvalidInputError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}.")
+            if not isinstance(value, str) or value not in self.choices:
+                raise InvalidInputError(f"{self.name} must be one of {', '.join(self.choices)}, got {shown(value)}.")
             return float(self.choices.index(value))
         number = real(self.name, value)
+        if abs(number) > LARGEST_DIAL:
+            raise InvalidInputError(f"{self.name} must be within {LARGEST_DIAL:g} of zero, got {shown(value)}.")
         if self.whole and not is_whole(value):
-            raise InvalidInputError(f"{self.name} must be a whole number, got {value!r}.")
+            raise InvalidInputError(f"{self.name} must be a whole number, got {shown(value)}.")
         outside = (number <= self.low or number >= self.high) if self.exclusive else not self.low <= number <= self.high
         if outside:
             between = "strictly between" if self.exclusive else "from"
             joint = "and" if self.exclusive else "to"
-            raise InvalidInputError(f"{self.name} must be {between} {self.low:g} {joint} {self.high:g}, got {value!r}.")
+            raise InvalidInputError(
+                f"{self.name} must be {between} {self.low:g} {joint} {self.high:g}, got {shown(value)}."
+            )
         return number
 
-
-def index_of(kind: str, value: Any, known: Mapping[str, int], named: bool) -> int:
-    """The row or column of a name or index; raise UnknownNameError if there is none."""
-    if isinstance(value, str):
-        if named and value in known:
-            return known[value]
-    elif is_whole(value) and 0 <= value < len(known):
-        return int(value)
-    names = f", nor among the names {', '.join(list(known)[:10])}{' ...' if len(known) > 10 else ''}" if named else ""
-    raise UnknownNameError(f"There is no {kind} {value!r}: it is not an index from 0 to {len(known) - 1}{names}.")
-
-
-def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, and not a boolean."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def real(name: str, value: Any) -> float:
-    """A finite number."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise InvalidInputError(f"{name} must be a number, got {value!r}.")
-    number = float(value)
-    if not math.isfinite(number):
-        raise InvalidInputError(f"{name} must be finite, got {value!r}.")
-    return number
-
-
-def positive(name: str, value: Any) -> float:
-    """A finite number above zero."""
-    number = real(name, value)
-    if number <= 0.0:
-        raise InvalidInputError(f"{name} must be positive, got {value!r}.")
-    return number
-
-
-def floor_amount(name: str, value: Any) -> float:
-    """A finite number of at least zero."""
-    number = real(name, value)
-    if number < 0.0:
-        raise InvalidInputError(f"{name} must be non-negative, got {value!r}.")
-    return number
-
-
-def whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least `least` that fits 64 bits."""
-    if not is_whole(value) or not least <= value < 2**63:
-        raise InvalidInputError(f"{name} must be a whole number from {least} to below 2**63, got {value!r}.")
-    return int(value)
+    def plain(self, value: Any) -> float | str:
+        """The value as snapshots hold it, checked: a string, an int or a float."""
+        number = self.number(value)
+        if self.choices:
+            return str(value)
+        return int(value) if is_whole(value) else number
 
 
 def bounds_of_rewards(bounds: Any) -> tuple[float, float] | None:
@@ -96,31 +61,19 @@ def bounds_of_rewards(bounds: Any) -> tuple[float, float] | None:
     if bounds is None:
         return None
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise InvalidInputError(f"reward_bounds must be a pair (low, high), got {bounds!r}.")
-    low, high = real("reward_bounds[0]", bounds[0]), real("reward_bounds[1]", bounds[1])
+        raise InvalidInputError(f"reward_bounds must be a pair (low, high), got {shown(bounds)}.")
+    low, high = amount("reward_bounds[0]", bounds[0]), amount("reward_bounds[1]", bounds[1])
     if not low < high:
-        raise InvalidInputError(f"reward_bounds must be increasing, got {bounds!r}.")
+        raise InvalidInputError(f"reward_bounds must be increasing, got {shown(bounds)}.")
     return low, high
 
 
-def even_probabilities(contexts: Sequence[str] | int | None) -> tuple[NDArray[np.float64], Sequence[str] | None]:
+def even_probabilities(contexts: Any) -> tuple[NDArray[np.float64], Sequence[str] | None]:
     """Equal probabilities for contexts that are only named or counted, and their names."""
     if contexts is None:
         raise InvalidInputError("contexts must be given (names, or how many) where context_probabilities are not.")
-    count = whole("contexts", contexts, 1) if not isinstance(contexts, Sequence) else len(contexts)
+    named = None if is_whole(contexts) else checked_names("contexts", contexts)
+    count = whole("contexts", contexts, 1, MOST_CONTEXTS) if named is None else len(named)
     if count == 0:
         raise InvalidInputError("contexts must hold at least one context, got none.")
-    return np.full(count, 1.0 / count), contexts if isinstance(contexts, Sequence) else None
-
-
-def availability(available: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Which arms may be played in which contexts, at least one in each."""
-    if available is None:
-        return np.ones(shape, dtype=np.bool_)
-    array = np.array(available, order="C")
-    if array.dtype != np.bool_ or array.shape != shape:
-        raise InvalidInputError(f"available must be booleans of shape {shape}, got {array.dtype} of {array.shape}.")
-    empty = np.flatnonzero(~array.any(axis=0))
-    if empty.size:
-        raise InvalidInputError(f"available must leave each context an arm, but context {empty[0]} has none.")
-    return array
+    return np.full(count, 1.0 / count), named

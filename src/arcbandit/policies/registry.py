@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.inputs.values import instance_of, known_name
 from arcbandit.policies.bandit_q import BanditQ
 from arcbandit.policies.base import Policy
 from arcbandit.policies.blp import BLP
@@ -46,16 +46,10 @@ def policy(name: str, *problem: Any, **settings: Any) -> Policy:
     >>> policy("olp", [0.1, 0.2], [0.5, 0.5]).decide(0).round_number
     1
     """
-    if name not in POLICIES:
-        raise UnknownNameError(f"There is no policy {name!r}; known are {', '.join(POLICIES)}.")
-    return POLICIES[name](*problem, **settings)
+    return POLICIES[known_name("policy", name, POLICIES)](*problem, **settings)
 
 
 def restore(snapshot: Any, *, worker: int | None = None) -> Policy:
     """The policy of a snapshot, of whatever class it was; with `worker`, taken up by that worker."""
-    if not isinstance(snapshot, dict):
-        raise InvalidInputError(f"snapshot must be a dict, got {type(snapshot).__name__}.")
-    name = snapshot.get("policy")
-    if not isinstance(name, str) or name not in POLICIES:
-        raise UnknownNameError(f"There is no policy {name!r}; known are {', '.join(POLICIES)}.")
-    return POLICIES[name].restore(snapshot, worker=worker)
+    instance_of("snapshot", snapshot, dict)
+    return POLICIES[known_name("policy", snapshot.get("policy"), POLICIES)].restore(snapshot, worker=worker)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.values import instance_of, shown
 from arcbandit.instance import Instance
 from arcbandit.oracle import Regime, analyse
 from arcbandit.planning import plan
@@ -66,6 +67,9 @@ def audit(
     >>> audit(paper_instance("nu"), "olp", horizon=500, epochs=2).holds
     True
     """
+    instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
+    if not isinstance(policy, str | Policy):
+        raise InvalidInputError(f"policy must be a name or a policy, got {shown(policy)}.")
     found = analyse(instance)
     if found.regime == Regime.INFEASIBLE or found.suboptimality_gap is None:
         raise InvalidInputError("The audit needs an instance whose floors can be met and that has other active sets.")

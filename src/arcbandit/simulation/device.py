@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.values import choice
 from arcbandit.kernels.compile import config
 from arcbandit.kernels.cuda import device_available, import_cuda
 from arcbandit.policies.base import Policy
@@ -41,8 +42,7 @@ SHARE_FOR_STATES = 0.5
 
 def use_cuda(device: str) -> bool:
     """Whether to play on a GPU; refuse a device that is unknown or not there."""
-    if device not in DEVICES:
-        raise InvalidInputError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}.")
+    choice("device", device, DEVICES)
     if device != "cuda":
         return device == "auto" and device_available()
     import_cuda()  # raises where the extra is missing

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, MissingExtraError
+from arcbandit.inputs.values import LONGEST_HORIZON, file_path, is_whole, shown, whole
 from arcbandit.instance import Instance
 from arcbandit.simulation.loop import RewardModel
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
@@ -61,13 +62,11 @@ class MabArc(gymnasium.Env[np.int64, np.int64]):
         if instance is None:
             instance = small_instance()
         elif not isinstance(instance, Instance):
-            instance = Instance.load(instance)
-        if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
-            raise InvalidInputError(f"horizon must be a whole number of at least 1, got {horizon!r}.")
+            instance = Instance.load(file_path("instance, if it is no Instance,", instance))
         if render_mode is not None:
-            raise InvalidInputError(f"render_mode must be None, as there is nothing to see, got {render_mode!r}.")
+            raise InvalidInputError(f"render_mode must be None, as there is nothing to see, got {shown(render_mode)}.")
         self.instance = instance
-        self.horizon = int(horizon)
+        self.horizon = whole("horizon", horizon, 1, LONGEST_HORIZON)
         self.render_mode = None
         self.observation_space = spaces.Discrete(instance.n_contexts)
         self.action_space = spaces.Discrete(instance.n_arms)
@@ -81,7 +80,7 @@ class MabArc(gymnasium.Env[np.int64, np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.int64, dict[str, Any]]:
         """Begin an episode."""
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else whole("seed", seed, 0))
         self._round_number = 0
         self._arm_revenue = np.zeros(self.instance.n_arms)
         self._context = self._next_context()
@@ -91,11 +90,13 @@ class MabArc(gymnasium.Env[np.int64, np.int64]):
         """Play an arm in the context that was observed."""
         if self._context is None or self._round_number >= self.horizon:
             raise InvalidInputError("An episode must be begun by reset, and played for no more than horizon rounds.")
-        if not self.action_space.contains(action):
-            raise InvalidInputError(f"action must be an arm from 0 to {self.instance.n_arms - 1}, got {action!r}.")
-        mean = float(self.instance.mean_rewards[action, self._context])
-        reward = self._draw_reward(int(action), int(self._context), mean)
-        self._arm_revenue[action] += reward
+        given: Any = action
+        arm = given[()] if isinstance(given, np.ndarray) and given.shape == () else given
+        if not is_whole(arm) or not 0 <= arm < self.instance.n_arms:
+            raise InvalidInputError(f"action must be an arm from 0 to {self.instance.n_arms - 1}, got {shown(action)}.")
+        mean = float(self.instance.mean_rewards[arm, self._context])
+        reward = self._draw_reward(int(arm), int(self._context), mean)
+        self._arm_revenue[arm] += reward
         self._round_number += 1
         self._context = self._next_context()
         info = self._info() | {"expected_revenue": mean}

@@ -5,8 +5,8 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, MissingExtraError, UnknownNameError
+from arcbandit.inputs.values import file_path, known_name, shown
 from arcbandit.simulation import loop
 
 Floats = NDArray[np.float64]
@@ -53,7 +54,14 @@ class MetricByPolicy(Mapping[str, Floats]):
         self._values = dict(values)
 
     def __getitem__(self, policy: str) -> Floats:
-        return self._values[policy]
+        return self._values[known_name("policy", policy, self._values, " here")]
+
+    def __contains__(self, policy: object) -> bool:
+        return isinstance(policy, str) and policy in self._values
+
+    def get(self, policy: str, default: Any = None) -> Any:
+        """The values of a policy, or the default where there is no such policy."""
+        return self._values.get(policy, default) if isinstance(policy, str) else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -139,12 +147,10 @@ class Results(ABC):
         return {policy: {name: self.estimate(name, policy) for name in (*SUMS, *SHARES)} for policy in self.policies}
 
     def _check_metric(self, name: str) -> None:
-        if name not in metric_names():
-            raise InvalidInputError(f"There is no metric {name!r}; known are {', '.join(metric_names())}.")
+        known_name("metric", name, metric_names())
 
     def _check_policy(self, policy: str) -> None:
-        if policy not in self.policies:
-            raise UnknownNameError(f"There is no policy {policy!r} here; there are {', '.join(self.policies)}.")
+        known_name("policy", policy, self.policies, " here")
 
     def _floor_place(self, metric: str, floor: str | None) -> tuple[int, ...]:
         """Where a floor's values are, behind the place of the checkpoint."""
@@ -152,11 +158,13 @@ class Results(ABC):
         if metric not in BY_FLOOR:
             if floor is not None:
                 raise InvalidInputError(
-                    f"Metric {metric!r} is not one of floors, so floor must be None, got {floor!r}."
+                    f"Metric {metric!r} is not one of floors, so floor must be None, got {shown(floor)}."
                 )
             return ()
-        if floor not in self.floors:
-            raise UnknownNameError(f"Metric {metric!r} is of one floor of {', '.join(self.floors)}, got {floor!r}.")
+        if not isinstance(floor, str) or floor not in self.floors:
+            raise UnknownNameError(
+                f"Metric {metric!r} is of one floor of {', '.join(self.floors)}, got {shown(floor)}."
+            )
         return (self.floors.index(floor),)
 
     @property
@@ -277,21 +285,16 @@ def _expanded_quantile(degrees: int, coverage: float) -> float:
     return math.fsum(term / degrees**power for power, term in enumerate(terms))
 
 
-def checked_share(q: float) -> float:
-    """A share from 0 to 1."""
-    if isinstance(q, bool) or not isinstance(q, (int, float, np.integer, np.floating)) or not 0.0 <= q <= 1.0:
-        raise InvalidInputError(f"q must be a number from 0 to 1, got {q!r}.")
-    return float(q)
-
-
 def write_table(path: str | os.PathLike[str], rows: Mapping[str, Any], header: Mapping[str, Any]) -> None:
     """Write rows and what goes with them to one Parquet file, whole or not at all."""
     polars = import_polars()
-    target = Path(path)
+    target = file_path("path", path)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         polars.DataFrame(rows).write_parquet(partial, metadata={"arcbandit": json.dumps(header)})
         os.replace(partial, target)
+    except OSError as error:
+        raise InvalidInputError(f"{target}: cannot be written ({error.strerror or error}).") from error
     finally:
         partial.unlink(missing_ok=True)
 
@@ -299,19 +302,36 @@ def write_table(path: str | os.PathLike[str], rows: Mapping[str, Any], header: M
 def read_table(path: str | os.PathLike[str], kind: str, version: int) -> tuple[Any, dict[str, Any]]:
     """The rows and the header that `write_table` wrote, if they are a `kind` of this version."""
     polars = import_polars()
-    if not Path(path).is_file():
+    if not file_path("path", path).is_file():
         raise InvalidInputError(f"There is no {kind} file {os.fspath(path)!r}.")
     try:
         header = json.loads(polars.read_parquet_metadata(path)["arcbandit"])
         frame = polars.read_parquet(path)
     except (KeyError, ValueError, polars.exceptions.PolarsError) as error:
         raise InvalidInputError(f"{os.fspath(path)!r} must be a {kind} saved by arcbandit: {error}.") from None
+    unfit = f"{os.fspath(path)!r} must be a {kind} saved by arcbandit: its header"
+    if not isinstance(header, dict):
+        raise InvalidInputError(f"{unfit} is no table.")
     found = header.get("kind", "trace")  # the first traces did not say
     if found != kind:
         raise InvalidInputError(f"{os.fspath(path)!r} must be a {kind}, but is a {found}; load it as one.")
-    if header["version"] != version:
-        raise InvalidInputError(f"The {kind} must be of version {version}, got {header['version']}.")
+    if header.get("version") != version:
+        raise InvalidInputError(f"The {kind} must be of version {version}, got {header.get('version')}.")
+    for field in ("rounds", "policies", "floors", "settings"):
+        if field not in header:
+            raise InvalidInputError(f"{unfit} has no field {field!r}.")
     return frame, header
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
+    """Refuse a file that says what it is but does not hold it."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, import_polars().exceptions.PolarsError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"{os.fspath(path)!r} must be a whole {kind}, but it is damaged: {error}.") from None
 
 
 def import_polars() -> Any:

@@ -1,14 +1,20 @@
 """How rewards are drawn in a simulation."""
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.arrays import check_amounts, real_array
+from arcbandit.inputs.values import items, shown
 from arcbandit.instance import Instance
 from arcbandit.simulation.loop import RewardModel
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
 
 MEAN_TOLERANCE = 1e-9
 
@@ -24,23 +30,32 @@ class ObservedRewards:
     """
 
     def __init__(self, samples: Sequence[Sequence[ArrayLike]]) -> None:
-        rows = [[np.asarray(pair, dtype=np.float64).ravel() for pair in row] for row in samples]
+        rows = [
+            [
+                _rewards(f"samples[{arm}][{context}]", pair)
+                for context, pair in enumerate(items(f"samples[{arm}]", row, "contexts"))
+            ]
+            for arm, row in enumerate(items("samples", samples, "arms"))
+        ]
         if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
             raise InvalidInputError("samples must be a table of arms by contexts with rows of one length.")
-        for arm, row in enumerate(rows):
-            for context, pair in enumerate(row):
-                if pair.size == 0 or not np.isfinite(pair).all():
-                    raise InvalidInputError(
-                        f"samples[{arm}][{context}] must hold at least one reward, all of them finite, got {pair!r}."
-                    )
-        flat = [pair for row in rows for pair in row]
+        flat = list(chain.from_iterable(rows))
         self.means: NDArray[np.float64] = np.array([[pair.mean() for pair in row] for row in rows])
         self.samples = np.concatenate(flat)
         self.sample_start = np.concatenate([[0], np.cumsum([pair.size for pair in flat])]).astype(np.int64)
 
-    def instance(self, revenue_floors: ArrayLike, context_probabilities: ArrayLike, **names: Any) -> Instance:
+    def instance(self, revenue_floors: "Column", context_probabilities: "Column", **names: Any) -> Instance:
         """The instance whose mean rewards are those observed."""
         return Instance(self.means, revenue_floors, context_probabilities, **names)
+
+
+def _rewards(field: str, observed: Any) -> NDArray[np.float64]:
+    """The rewards seen of one pair: numbers, at least one; an index that they have is of events and says nothing."""
+    rewards = real_array(field, observed, 1)
+    if rewards.size == 0:
+        raise InvalidInputError(f"{field} must hold at least one reward, got none.")
+    check_amounts(field, rewards)
+    return rewards
 
 
 class RewardSource:
@@ -60,9 +75,9 @@ class RewardSource:
                     "build it with ObservedRewards.instance()."
                 )
             self.samples, self.sample_start = rewards.samples, rewards.sample_start
-        elif rewards == "gaussian":
+        elif isinstance(rewards, str) and rewards == "gaussian":
             self.model, self.name = RewardModel.GAUSSIAN, "gaussian"
-        elif rewards == "bernoulli":
+        elif isinstance(rewards, str) and rewards == "bernoulli":
             self.model, self.name = RewardModel.BERNOULLI, "bernoulli"
             low, high = instance.mean_rewards.min(), instance.mean_rewards.max()
             if low < 0.0 or high > 1.0:
@@ -70,4 +85,6 @@ class RewardSource:
                     f"mean_rewards must be from 0 to 1 for Bernoulli rewards, got {low:g} to {high:g}."
                 )
         else:
-            raise InvalidInputError(f"rewards must be 'gaussian', 'bernoulli' or ObservedRewards, got {rewards!r}.")
+            raise InvalidInputError(
+                f"rewards must be 'gaussian', 'bernoulli' or ObservedRewards, got {shown(rewards)}."
+            )

@@ -4,13 +4,27 @@ import itertools
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.arrays import availability
+from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm_and_context, in_order
+from arcbandit.inputs.values import (
+    LONGEST_HORIZON,
+    caller,
+    checked_name,
+    choice,
+    instance_of,
+    is_real,
+    is_whole,
+    items,
+    shown,
+    whole,
+)
 from arcbandit.instance import Instance
 from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning import Plan, solve_lp
@@ -30,6 +44,9 @@ from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World, make_meters, pla
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Table
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +83,7 @@ class Options(TypedDict, total=False):
     checkpoints: "int | Iterable[int] | None"
     rewards: "str | ObservedRewards"
     window: int | None
-    available: ArrayLike | None
+    available: "Table | None"
     suboptimality_gap: float | None
     progress: Progress | None
 
@@ -133,7 +150,7 @@ def simulate(
     checkpoints: "int | Iterable[int] | None" = None,
     rewards: "str | ObservedRewards" = "gaussian",
     window: int | None = None,
-    available: ArrayLike | None = None,
+    available: "Table | None" = None,
     suboptimality_gap: float | None = None,
     progress: Progress | None = None,
     device: str = "cpu",
@@ -155,27 +172,27 @@ def simulate(
     >>> trace.regret["olp"].shape == (2, len(trace.rounds))
     True
     """
-    if not isinstance(instance, Instance):
-        raise InvalidInputError(f"instance must be an Instance, such as paper_instance('nu'), got {instance!r}.")
-    horizon = _at_least_one("horizon", horizon)
-    epochs = _at_least_one("epochs", epochs)
+    instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
+    horizon = whole("horizon", horizon, 1, LONGEST_HORIZON)
+    epochs = whole("epochs", epochs, 1)
     if epochs > MOST_EPOCHS:
         raise InvalidInputError(f"epochs must be at most {MOST_EPOCHS}, as random numbers would repeat, got {epochs}.")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
-        raise InvalidInputError(f"seed must be a whole number from 0 to below 2**63, got {seed!r}.")
-    length = 0 if window is None else _at_least_one("window", window)
+    seed = whole("seed", seed, 0)
+    length = 0 if window is None else whole("window", window, 1)
     if length > horizon:
         raise InvalidInputError(f"window must not be longer than the horizon {horizon}, got {length}.")
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, (int, np.integer)) or jobs == 0):
-        raise InvalidInputError(f"jobs must be a whole number other than 0, or None for all cores, got {jobs!r}.")
-    if keep not in (None, *KEPT):
-        raise InvalidInputError(f"keep must be 'epochs', 'summary' or None, got {keep!r}.")
+    if jobs is not None and (not is_whole(jobs) or jobs == 0):
+        raise InvalidInputError(f"jobs must be a whole number other than 0, or None for all cores, got {shown(jobs)}.")
+    choice("keep", keep, (*KEPT, None))
+    if progress is not None:
+        caller("progress", progress)
+    gap = _gap(suboptimality_gap)
     on_device = use_cuda(device)
     kept = keep or ("summary" if on_device else "epochs")
     labelled = _labelled(policies)
     source = RewardSource(rewards, instance)
     places = _checkpoints(checkpoints, horizon)
-    mask = None if available is None else np.array(available)
+    mask = _mask(available, instance)
     optimum = _optimum(instance, mask)
     tasks = {
         label: Task(
@@ -185,9 +202,9 @@ def simulate(
             rewards,
             mask,
             optimum,
-            np.nan if suboptimality_gap is None else suboptimality_gap,
+            gap,
             horizon,
-            int(seed),
+            seed,
             0,
             places,
             length,
@@ -205,7 +222,7 @@ def simulate(
         "feasible": optimum.status == PlanStatus.OPTIMAL,
         "horizon": horizon,
         "epochs": epochs,
-        "seed": int(seed),
+        "seed": seed,
         "rewards": source.name,
         "window": length or None,
         "device": device_name() if on_device else "cpu",
@@ -331,7 +348,9 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
         return
     # One round compiles everything; workers that compiled at the same time would only wait for each other.
     run_task(tasks[0]._replace(horizon=1, checkpoints=np.ones(1, dtype=np.int64)))
-    parallel = joblib.Parallel(n_jobs=-1 if jobs is None else jobs, prefer="threads", return_as="generator")
+    parallel = joblib.Parallel(
+        n_jobs=-1 if jobs is None else min(int(jobs), len(tasks)), prefer="threads", return_as="generator"
+    )
     for task, result in zip(tasks, parallel(joblib.delayed(run_task)(task) for task in tasks), strict=True):
         if progress is not None:
             progress(task.horizon)
@@ -368,14 +387,18 @@ def _labelled(policies: Policies) -> dict[str, Policy]:
     if isinstance(policies, (str, Policy)):
         policies = [policies]
     labelled: dict[str, Policy] = {}
-    pairs = policies.items() if isinstance(policies, Mapping) else ((None, choice) for choice in policies)
-    for label, choice in pairs:
-        if isinstance(choice, str):
-            configured = policy_by_name(choice)
-        elif isinstance(choice, Policy):
-            configured = choice.unbound()
+    pairs: list[tuple[str | None, Any]]
+    if isinstance(policies, Mapping):
+        pairs = [(checked_name("label in policies", label), chosen) for label, chosen in policies.items()]
+    else:
+        pairs = [(None, chosen) for chosen in items("policies", policies, "names or policies")]
+    for label, chosen in pairs:
+        if isinstance(chosen, str):
+            configured = policy_by_name(chosen)
+        elif isinstance(chosen, Policy):
+            configured = chosen.unbound()
         else:
-            raise InvalidInputError(f"policies must be names or policies, got {choice!r}.")
+            raise InvalidInputError(f"policies must be names or policies, got {shown(chosen)}.")
         if configured.replan != "always":
             raise InvalidInputError(
                 f"policies must plan in every round of a simulation, but replan is {configured.replan!r}."
@@ -390,23 +413,38 @@ def _labelled(policies: Policies) -> dict[str, Policy]:
 
 
 def _checkpoints(chosen: "int | Iterable[int] | None", horizon: int) -> NDArray[np.int64]:
-    if chosen is None or isinstance(chosen, (int, np.integer)):
-        count = DEFAULT_CHECKPOINTS if chosen is None else _at_least_one("checkpoints", chosen)
+    if chosen is None or is_whole(chosen):
+        count = DEFAULT_CHECKPOINTS if chosen is None else whole("checkpoints", chosen, 1)
         spaced = np.rint(np.geomspace(1, horizon, min(count, horizon))).astype(np.int64)
         return np.unique(np.append(spaced, horizon))
-    given = list(chosen)
-    if not all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in given):
-        raise InvalidInputError(f"checkpoints must be whole numbers, got {given!r}.")
-    rounds = np.unique(np.array(given, dtype=np.int64))
-    if rounds.size == 0 or rounds[0] < 1 or rounds[-1] > horizon:
-        raise InvalidInputError(f"checkpoints must be rounds from 1 to the horizon {horizon}, got {rounds.tolist()}.")
-    return np.unique(np.append(rounds, horizon))
+    given = items("checkpoints", chosen, "rounds, or how many")
+    if not all(is_whole(value) for value in given):
+        raise InvalidInputError(f"checkpoints must be whole numbers, got {shown(given)}.")
+    if not given or min(given) < 1 or max(given) > horizon:
+        raise InvalidInputError(f"checkpoints must be rounds from 1 to the horizon {horizon}, got {shown(given)}.")
+    return np.unique(np.array([*given, horizon], dtype=np.int64))
 
 
-def _at_least_one(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInputError(f"{name} must be a whole number of at least 1, got {value!r}.")
-    return int(value)
+def _mask(available: Any, instance: Instance) -> NDArray[np.bool_] | None:
+    """Which pairs may be played, in the order of the instance; None if all."""
+    if available is None:
+        return None
+    labelled = by_arm_and_context("available", available, flags=True)
+    arms, contexts = agreed_names(ARMS, instance.arms), agreed_names(CONTEXTS, instance.contexts)
+    plain = in_order(labelled, arms=arms, contexts=contexts)
+    return availability("available", plain, instance.mean_rewards.shape, instance.contexts)
+
+
+def _gap(suboptimality_gap: Any) -> float:
+    """rho*, infinite where no other candidate is feasible; NaN if it is not known."""
+    if suboptimality_gap is None:
+        return np.nan
+    if not is_real(suboptimality_gap) or not suboptimality_gap >= 0:
+        raise InvalidInputError(f"suboptimality_gap must be a number of at least 0, got {shown(suboptimality_gap)}.")
+    try:
+        return float(suboptimality_gap)
+    except OverflowError:
+        return np.inf
 
 
 def versions_in_use() -> dict[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.values import choice, share
 from arcbandit.simulation import loop
 from arcbandit.simulation.fold import (
     HIGHEST,
@@ -27,9 +28,9 @@ from arcbandit.simulation.results import (
     SUMS,
     MetricByPolicy,
     Results,
-    checked_share,
     import_polars,
     read_table,
+    reading,
     write_table,
 )
 
@@ -85,7 +86,7 @@ class Summary(Results):
 
     def quantile(self, metric: str, policy: str, q: float) -> Floats:
         """The value that a share `q` of the epochs do not exceed: that of rank floor(q (epochs - 1)), from 0."""
-        rank = int(checked_share(q) * (self.epochs - 1))
+        rank = int(share("q", q) * (self.epochs - 1))
         cells = self._cells(metric, policy)
         folded = self.folded[policy]
         centres = bin_values()
@@ -133,8 +134,7 @@ class Summary(Results):
     def to_frame(self, by: str = "policy") -> Any:
         """A polars frame, a row for each policy, metric and checkpoint; with by="floor", the metrics of each floor."""
         polars = import_polars()
-        if by not in ("policy", "floor"):
-            raise InvalidInputError(f"by must be 'policy' or 'floor', got {by!r}.")
+        choice("by", by, ("policy", "floor"))
         names = tuple(BY_FLOOR) if by == "floor" else (*SUMS, *SHARES)
         return polars.concat([self._frame(policy, name, by) for policy in self.policies for name in names])
 
@@ -171,14 +171,15 @@ class Summary(Results):
     def load(cls, path: str | os.PathLike[str]) -> "Summary":
         """Read what `save` wrote."""
         frame, header = read_table(path, "summary", SUMMARY_VERSION)
-        folded = {}
-        for place, policy in enumerate(frame["policy"]):
-            flat = FoldedEpochs(*(frame[field][place].to_numpy() for field in FoldedEpochs._fields))
-            folded[policy] = flat._replace(moments=flat.moments.reshape(N_MOMENTS, -1))
-        return cls(
-            rounds=np.array(header["rounds"], dtype=np.int64),
-            policies=tuple(header["policies"]),
-            floors=tuple(header["floors"]),
-            folded=folded,
-            settings=header["settings"],
-        )
+        with reading(path, "summary"):
+            folded = {}
+            for place, policy in enumerate(frame["policy"]):
+                flat = FoldedEpochs(*(frame[field][place].to_numpy() for field in FoldedEpochs._fields))
+                folded[policy] = flat._replace(moments=flat.moments.reshape(N_MOMENTS, -1))
+            return cls(
+                rounds=np.array(header["rounds"], dtype=np.int64),
+                policies=tuple(header["policies"]),
+                floors=tuple(header["floors"]),
+                folded=folded,
+                settings=header["settings"],
+            )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.values import choice, share
 from arcbandit.simulation import loop
 from arcbandit.simulation.fold import histogram_of_values
 from arcbandit.simulation.results import (
@@ -17,10 +17,10 @@ from arcbandit.simulation.results import (
     Estimate,
     MetricByPolicy,
     Results,
-    checked_share,
     estimate,
     import_polars,
     read_table,
+    reading,
     write_table,
 )
 
@@ -66,7 +66,7 @@ class Trace(Results):
     def quantile(self, metric: str, policy: str, q: float) -> Floats:
         """The value that a share `q` of the epochs do not exceed: that of rank floor(q (epochs - 1)), from 0."""
         values = self._values(metric, policy)
-        rank = int(checked_share(q) * (len(values) - 1))
+        rank = int(share("q", q) * (len(values) - 1))
         return np.asarray(np.sort(values, axis=0)[rank])
 
     def histogram(self, metric: str, policy: str, floor: str | None = None) -> tuple[Floats, NDArray[np.int64]]:
@@ -93,8 +93,7 @@ class Trace(Results):
     def to_frame(self, by: str = "epoch") -> Any:
         """A polars frame, a row for each policy, epoch and checkpoint; with by="floor", for each floor as well."""
         polars = import_polars()
-        if by not in ("epoch", "floor"):
-            raise InvalidInputError(f"by must be 'epoch' or 'floor', got {by!r}.")
+        choice("by", by, ("epoch", "floor"))
         n_epochs, n_rounds, n_floors = self.epochs, len(self.rounds), len(self.floors)
         repeat = n_floors if by == "floor" else 1
         columns: dict[str, Any] = {
@@ -134,19 +133,20 @@ class Trace(Results):
     def load(cls, path: str | os.PathLike[str]) -> "Trace":
         """Read what `save` wrote."""
         frame, header = read_table(path, "trace", TRACE_VERSION)
-        rounds = np.array(header["rounds"], dtype=np.int64)
-        shape = (loop.N_TOTALS, len(rounds))
-        floor_shape = (loop.N_KINDS, len(rounds), len(header["floors"]))
-        records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
-        floor_records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
-        for row in frame.sort("epoch").iter_rows(named=True):
-            records[row["policy"]].append(np.array(row["record"]).reshape(shape))
-            floor_records[row["policy"]].append(np.array(row["floor_record"]).reshape(floor_shape))
-        return cls(
-            rounds=rounds,
-            policies=tuple(header["policies"]),
-            floors=tuple(header["floors"]),
-            records={policy: np.array(parts) for policy, parts in records.items()},
-            floor_records={policy: np.array(parts) for policy, parts in floor_records.items()},
-            settings=header["settings"],
-        )
+        with reading(path, "trace"):
+            rounds = np.array(header["rounds"], dtype=np.int64)
+            shape = (loop.N_TOTALS, len(rounds))
+            floor_shape = (loop.N_KINDS, len(rounds), len(header["floors"]))
+            records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
+            floor_records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
+            for row in frame.sort("epoch").iter_rows(named=True):
+                records[row["policy"]].append(np.array(row["record"]).reshape(shape))
+                floor_records[row["policy"]].append(np.array(row["floor_record"]).reshape(floor_shape))
+            return cls(
+                rounds=rounds,
+                policies=tuple(header["policies"]),
+                floors=tuple(header["floors"]),
+                records={policy: np.array(parts) for policy, parts in records.items()},
+                floor_records={policy: np.array(parts) for policy, parts in floor_records.items()},
+                settings=header["settings"],
+            )

@@ -1,0 +1,290 @@
+"""The strict check of a snapshot: every field of exactly its type and shape, and together what a policy can write.
+
+The kernels index with what a snapshot says and check nothing, and a snapshot comes from a file that anybody may have
+edited. So nothing is converted here: a list is a list of the right length, True is a boolean and 1 is not, and a
+restored policy gives the same snapshot again.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.arrays import PROBABILITY_SUM_TOLERANCE
+from arcbandit.inputs.values import LARGEST_NUMBER, LARGEST_WHOLE, shown
+from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, PULLS
+from arcbandit.kernels.program import SHORTFALL
+from arcbandit.policies.state import Rule
+
+if TYPE_CHECKING:
+    from arcbandit.policies.base import Policy
+
+MOST_PULLS = 2**53  # beyond it a count is not exact
+BOUNDS_TOLERANCE = 1e-9  # relative: by how much rounding may take a mean out of the bounds of its rewards
+
+
+class Size(NamedTuple):
+    """How many there are of what the lists of a snapshot run over."""
+
+    arms: int
+    contexts: int
+    rows: int  # floors of arms and of groups
+
+    @property
+    def arms_and_one(self) -> int:
+        """The arms, and a place that is free for the rule."""
+        return self.arms + 1
+
+    @property
+    def rows_and_one(self) -> int:
+        """The floors and the objective."""
+        return self.rows + 1
+
+
+Check = Callable[[str, Any, Size], None]  # where the value stands, the value, how many arms and contexts there are
+
+
+def number(where: str, value: Any, size: Size) -> None:
+    """A finite float, or an integer that is one exactly, as JSON may write it."""
+    if type(value) not in (int, float) or (type(value) is int and abs(value) > MOST_PULLS) or not math.isfinite(value):
+        _refuse(where, "a finite number", value)
+
+
+def whole_number(least: int, most: int = LARGEST_WHOLE) -> Check:
+    """An integer from `least` to `most`."""
+
+    def check(where: str, value: Any, size: Size) -> None:
+        if type(value) is not int or not least <= value <= most:
+            _refuse(where, f"a whole number from {least} to {most}", value)
+
+    return check
+
+
+def flag(where: str, value: Any, size: Size) -> None:
+    """True or False."""
+    if type(value) is not bool:
+        _refuse(where, "True or False", value)
+
+
+def text(where: str, value: Any, size: Size) -> None:
+    """A string."""
+    if type(value) is not str:
+        _refuse(where, "a string", value)
+
+
+def optional(check: Check) -> Check:
+    """None, or what another check allows."""
+    return lambda where, value, size: None if value is None else check(where, value, size)
+
+
+def list_of(check: Check, *lengths: str | int | None) -> Check:
+    """Lists in lists, each as long as the size of that name, as the number, or of any length (None)."""
+
+    def check_list(where: str, value: Any, size: Size) -> None:
+        length = getattr(size, lengths[0]) if isinstance(lengths[0], str) else lengths[0]
+        if type(value) is not list or (length is not None and len(value) != length):
+            _refuse(where, "a list" if length is None else f"a list of {length}", value)
+        inner = list_of(check, *lengths[1:]) if len(lengths) > 1 else check
+        for place, item in enumerate(value):
+            inner(f"{where}[{place}]", item, size)
+
+    return check_list
+
+
+def table(**checks: Check) -> Check:
+    """A dict with these fields and no other."""
+    return lambda where, value, size: _check_fields(where, value, checks, size)
+
+
+def replan(where: str, value: Any, size: Size) -> None:
+    """What the constructor takes, but as a plain string or int."""
+    if type(value) not in (str, int):
+        _refuse(where, "'always', 'doubling' or a number of rounds", value)
+
+
+def anything(where: str, value: Any, size: Size) -> None:
+    """What is checked elsewhere: the head by `check_snapshot`, the dials by the policy, which knows them."""
+
+
+# What each field must be. Whether names are unique, floors non-negative and so on is for the constructor to say; what
+# must hold between fields, for the functions below.
+FIELDS: dict[str, Check] = {
+    "format": anything,
+    "version": anything,
+    "policy": anything,
+    "dials": anything,
+    "arms": optional(list_of(text, "arms")),
+    "contexts": optional(list_of(text, "contexts")),
+    "revenue_floors": list_of(number, "arms"),
+    "group_floors": list_of(table(name=text, arms=list_of(text, None), floor=number), None),
+    "context_probabilities": list_of(number, "contexts"),
+    "estimate_contexts": flag,
+    "noise_scale": optional(number),
+    "reward_bounds": optional(list_of(number, 2)),
+    "mean_bound": optional(number),
+    "horizon": optional(whole_number(1)),
+    "available": list_of(flag, "arms", "contexts"),
+    "retired": list_of(whole_number(0), None),
+    "seed": whole_number(0),
+    "epoch": whole_number(0),
+    "worker": whole_number(0),
+    "stream": whole_number(0),
+    "replan": replan,
+    "next_plan": whole_number(1, 2 * LARGEST_WHOLE),
+    "all_played": flag,
+    "decisions": whole_number(0),
+    "rewards": whole_number(0),
+    "allocation": list_of(number, "arms", "contexts"),
+    "statistics": table(
+        by_pair=list_of(number, 3, "arms", "contexts"),
+        context_counts=list_of(number, "contexts"),
+    ),
+    "memory": table(
+        key=list_of(whole_number(-1), 2, "contexts"),
+        slot_arm=list_of(whole_number(0), 2, "rows"),
+        slot_context=list_of(whole_number(SHORTFALL), 2, "rows"),
+        weights=list_of(number, "arms", "contexts"),
+        by_arm=list_of(number, 4, "arms_and_one"),
+    ),
+    "scales": table(by_row=list_of(number, "rows_and_one"), age=whole_number(-1)),
+}
+
+
+def of_latest_version(snapshot: Any) -> Any:
+    """A snapshot of version 1 as one of version 2: there were no workers yet, and scales were measured again."""
+    if not isinstance(snapshot, Mapping) or not _same(snapshot.get("version"), 1):
+        return snapshot
+    n_rows = sum(len(items) for items in map(snapshot.get, ("revenue_floors", "group_floors")) if type(items) is list)
+    added = {"version": 2, "worker": 0, "stream": snapshot.get("seed"), "scales": {"by_row": [1.0], "age": -1}}
+    added["scales"]["by_row"] *= n_rows + 1
+    return {**snapshot, **added}
+
+
+def check_snapshot(snapshot: Any, kind: "type[Policy]", snapshot_format: str, version: int) -> None:
+    """Refuse a snapshot that no policy of this class can have written."""
+    if not isinstance(snapshot, Mapping):
+        raise InvalidInputError(f"snapshot must be a dict, got {type(snapshot).__name__}.")
+    if not _same(snapshot.get("format"), snapshot_format):
+        raise InvalidInputError(f"snapshot must have format {snapshot_format!r}, got {shown(snapshot.get('format'))}.")
+    if not _same(snapshot.get("version"), version):
+        raise InvalidInputError(f"snapshot must be of version {version}, got {shown(snapshot.get('version'))}.")
+    if not _same(snapshot.get("policy"), kind.name):
+        raise InvalidInputError(f"snapshot must be of a policy {kind.name!r}, got {shown(snapshot.get('policy'))}.")
+    for field in ("revenue_floors", "context_probabilities", "group_floors"):
+        if type(snapshot.get(field, [])) is not list:
+            _refuse(f"snapshot[{field!r}]", "a list", snapshot[field])
+    n_arms = len(snapshot.get("revenue_floors", []))
+    n_contexts = len(snapshot.get("context_probabilities", []))
+    size = Size(n_arms, n_contexts, n_arms + len(snapshot.get("group_floors", [])))
+    _check_fields("snapshot", snapshot, FIELDS, size)
+    _check_fields("snapshot['dials']", snapshot["dials"], {dial.name: anything for dial in kind.dials}, size)
+    if n_arms and n_contexts:  # if not, the constructor says so
+        _check_retired(snapshot)
+        _check_statistics(snapshot)
+        _check_allocation(snapshot)
+        _check_progress(snapshot, kind.rule)
+        _check_memory(snapshot, kind.rule, size)
+        scales = np.array(snapshot["scales"]["by_row"], dtype=np.float64)
+        _require_all("scales.by_row", np.frexp(scales)[0] == 0.5, "powers of two", scales)
+
+
+def _check_fields(where: str, value: Any, checks: Mapping[str, Check], size: Size) -> None:
+    if not isinstance(value, Mapping):
+        _refuse(where, "a dict", value)
+    for field in checks:
+        if field not in value:
+            raise InvalidInputError(f"{where} must be complete, but the field {field!r} is missing.")
+    for field, part in value.items():
+        if field not in checks:
+            raise InvalidInputError(f"{where} must have the fields {', '.join(checks)} alone, got {shown(field)}.")
+        checks[field](f"{where}[{field!r}]", part, size)
+
+
+def _check_retired(snapshot: Mapping[str, Any]) -> None:
+    retired = snapshot["retired"]
+    _require("retired", retired == sorted(set(retired)), "arms in increasing order", retired)
+    n_arms = len(snapshot["revenue_floors"])
+    _require("retired", all(arm < n_arms for arm in retired), f"arms below {n_arms}", retired)
+    for arm in retired:
+        _require("available", not any(snapshot["available"][arm]), f"False for the retired arm {arm}", True)
+        owed = snapshot["revenue_floors"][arm]
+        _require("revenue_floors", owed == 0, f"0 for the retired arm {arm}", owed)
+
+
+def _check_statistics(snapshot: Mapping[str, Any]) -> None:
+    by_pair = np.array(snapshot["statistics"]["by_pair"], dtype=np.float64)
+    counts = np.array(snapshot["statistics"]["context_counts"], dtype=np.float64)
+    pulls, means, roots = by_pair[PULLS], by_pair[MEAN], by_pair[INVERSE_ROOT]
+    for field, values in (("by_pair", pulls), ("context_counts", counts)):
+        counted = (values >= 0) & (values <= MOST_PULLS) & (values == np.floor(values))
+        _require_all(f"statistics.{field}", counted, "non-negative whole numbers where it counts", values)
+    played = pulls > 0
+    # The square root and the quotient are rounded alike here and in the kernel that records a reward.
+    exact = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=played)
+    _require_all("statistics.by_pair", roots == exact, "n^(-1/2) of its own counts n", roots)
+    _require_all("statistics.by_pair", played | (means == 0), "a mean of 0 where nothing was played", means)
+    low, high = snapshot["reward_bounds"] or (-LARGEST_NUMBER, LARGEST_NUMBER)
+    leeway = BOUNDS_TOLERANCE * max(abs(low), abs(high)) if snapshot["reward_bounds"] else 0.0
+    within = ~played | ((means >= low - leeway) & (means <= high + leeway))
+    _require_all("statistics.by_pair", within, f"means from {low:g} to {high:g}", means)
+    rewards, decisions = snapshot["rewards"], snapshot["decisions"]
+    _require("rewards", rewards == sum(map(int, pulls.flat)), "the sum of the counts of pairs", rewards)
+    # Contexts are counted with decisions, and with rewards of a log if asked for.
+    _require("decisions", decisions <= sum(map(int, counts)), "at most the sum of the counts of contexts", decisions)
+
+
+def _check_allocation(snapshot: Mapping[str, Any]) -> None:
+    shares = np.array(snapshot["allocation"], dtype=np.float64)
+    available = np.array(snapshot["available"], dtype=np.bool_)
+    _require_all("allocation", shares >= 0, "non-negative", shares)
+    _require_all("allocation", available | (shares == 0), "0 where an arm is not available", shares)
+    sums = np.minimum(shares, 2.0).sum(axis=0)
+    _require_all("allocation", np.abs(sums - 1) <= PROBABILITY_SUM_TOLERANCE, "columns that sum to 1", sums)
+
+
+def _check_progress(snapshot: Mapping[str, Any], rule: Rule) -> None:
+    """Whether every pair was played, and when the next plan is due."""
+    if snapshot["all_played"]:
+        pulls = np.array(snapshot["statistics"]["by_pair"][PULLS])
+        played = bool((pulls[np.array(snapshot["available"])] > 0).all())
+        _require("all_played", rule <= Rule.THOMPSON_LP and played, "False while a pair is still to be played", True)
+    latest = max(snapshot["decisions"], snapshot["rewards"]) + 1  # that can have been planned for
+    rhythm, due = snapshot["replan"], snapshot["next_plan"]
+    last = 1 if rhythm == "always" else 2 * latest if isinstance(rhythm, str) else latest + rhythm
+    _require("next_plan", due <= last, f"at most {last}", due)
+
+
+def _check_memory(snapshot: Mapping[str, Any], rule: Rule, size: Size) -> None:
+    memory = snapshot["memory"]
+    key, slot_arm = np.array(memory["key"]), np.array(memory["slot_arm"])
+    slot_context = np.array(memory["slot_context"])
+    _require_all("memory.key", key < size.arms, f"arms below {size.arms}, or -1", key)
+    _require_all("memory.slot_context", slot_context < size.contexts, f"contexts below {size.contexts}", slot_context)
+    limit = np.where(slot_context >= 0, size.arms, size.rows)
+    _require_all("memory.slot_arm", slot_arm < limit, "arms of pairs and rows of floors", slot_arm)
+    if rule != Rule.OPTIMISTIC3:
+        weights = np.array(memory["weights"], dtype=np.float64)
+        _require_all("memory.weights", weights == 0, "0 for a rule that has none", weights)
+
+
+def _same(value: Any, wanted: str | int) -> bool:
+    return type(value) is type(wanted) and bool(value == wanted)
+
+
+def _require_all(field: str, holds: NDArray[np.bool_], must: str, values: NDArray[Any]) -> None:
+    for place in np.argwhere(~holds).tolist():
+        _require(field, False, must, f"{values[tuple(place)]} at {place}")
+
+
+def _require(field: str, holds: bool, must: str, value: Any) -> None:
+    if not holds:
+        where = "".join(f"[{part!r}]" for part in field.split("."))
+        got = value if isinstance(value, str) else shown(value)
+        raise InvalidInputError(f"snapshot{where} must be what a policy can have written, {must}, got {got}.")
+
+
+def _refuse(where: str, must: str, value: Any) -> NoReturn:
+    raise InvalidInputError(f"{where} must be {must}, got {shown(value)}.")

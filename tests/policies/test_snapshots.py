@@ -1,0 +1,258 @@
+"""Snapshots that somebody edited: refused, or taken exactly as they are."""
+
+import copy
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arcbandit import BLP, OLP, GroupFloor, Optimistic3, ThompsonLP, policy, restore
+from arcbandit.errors import InvalidInputError
+from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, PULLS
+from arcbandit.policies.registry import POLICIES
+from arcbandit.policies.snapshot_checks import FIELDS
+
+
+def play(decider, rounds, seed=0):
+    random = np.random.default_rng(seed)
+    for _ in range(rounds):
+        context = int(random.integers(len(decider.contexts)))
+        decider.update(context, decider.decide(context).arm, float(random.random()))
+    return decider
+
+
+def lively():
+    """Policies of different kinds in the midst of their work, nothing at its default."""
+    named = {"arms": ["a", "b", "c"], "contexts": ["x", "y"]}
+    changed = OLP([0.1, 0.2, 0.0], [0.5, 0.5], **named, group_floors=[GroupFloor("g", ("a", "c"), 0.1)], seed=3)
+    play(changed, 20).add_context("z", 0.25)
+    changed.retire_arm("b")
+    play(changed, 10)
+    changed.update("x", "b", 0.5)
+    return {
+        "changed": changed,
+        "estimating": play(BLP([0.1, 0.2, 0.3], contexts=2, replan=7, reward_bounds=(0, 1)), 30),
+        "doubling": play(ThompsonLP([0.1, 0.2], [0.5, 0.5], replan="doubling", redraws=3, noise_scale=0.5), 20),
+        "weighing": play(Optimistic3([0.1, 0.2], [0.5, 0.5], mean_bound=1, horizon=100), 20),
+        "masked": play(OLP([0.1, 0.2], [0.5, 0.5], available=[[True, False], [True, True]]), 20),
+        "fresh": OLP([0.1], [1.0]),
+    }
+
+
+SNAPSHOTS = {name: json.loads(json.dumps(decider.snapshot())) for name, decider in lively().items()}
+
+
+def places(value, path=()):
+    """Every place in a snapshot, those of lists and dicts too."""
+    yield path
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield from places(part, (*path, key))
+
+
+PLACES = {name: list(places(snapshot))[1:] for name, snapshot in SNAPSHOTS.items()}
+
+
+def at(snapshot, path):
+    for key in path:
+        snapshot = snapshot[key]
+    return snapshot
+
+
+def changed_at(snapshot, path, value):
+    changed = copy.deepcopy(snapshot)
+    at(changed, path[:-1])[path[-1]] = value
+    return changed
+
+
+def alike(found, given):
+    """Equal in value and type, but for whole floats, which other languages write without a point."""
+    if isinstance(found, dict):
+        return (
+            isinstance(given, dict) and found.keys() == given.keys() and all(alike(found[k], given[k]) for k in found)
+        )
+    if isinstance(found, list):
+        return type(given) is list and len(found) == len(given) and all(map(alike, found, given))
+    if type(found) is float:
+        return type(given) in (int, float) and found == given
+    return type(found) is type(given) and found == given
+
+
+OTHER_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.sampled_from([2**31, 2**53 + 1, 2**63, -(2**63) - 1, 10**400]),
+    st.floats(),
+    st.sampled_from(["", "False", "0", "a", "always"]),
+    st.sampled_from([[], {}, [0.0], [[0.0]], [True], ["a"], {"a": 1}, (1.0,), np.float64(1.0), np.ones(2)]),
+)
+
+
+@st.composite
+def edits(draw, name):
+    """A snapshot with one place changed: another value, one entry more or fewer, a scalar for a list, a small step."""
+    snapshot = SNAPSHOTS[name]
+    path = draw(st.sampled_from(PLACES[name]))
+    value = at(snapshot, path)
+    kinds = ["other"]
+    if isinstance(value, list) and value:
+        kinds += ["shorter", "longer", "broadcast", "reversed", "tuple"]
+    elif type(value) in (int, float):
+        kinds += ["step", "sign", "text"]
+    elif isinstance(value, bool):
+        kinds += ["text", "flip", "number"]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "other":
+        return changed_at(snapshot, path, draw(OTHER_VALUES))
+    changes = {
+        "shorter": lambda: value[:-1],
+        "longer": lambda: [*value, value[-1]],
+        "broadcast": lambda: value[0],
+        "reversed": lambda: value[::-1],
+        "tuple": lambda: tuple(value),
+        "step": lambda: value + draw(st.sampled_from([-1, 1, 1e-12, 1e-6, 0.5])),
+        "sign": lambda: -value,
+        "text": lambda: str(value),
+        "flip": lambda: not value,
+        "number": lambda: int(value),
+    }
+    return changed_at(snapshot, path, changes[kind]())
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_an_edited_snapshot_is_refused_or_comes_back_as_it_is(name, data):
+    """And what comes back goes on playing."""
+    edited = data.draw(edits(name))
+    try:
+        policy_of_it = restore(edited)
+    except InvalidInputError:
+        return
+    assert alike(policy_of_it.snapshot(), edited)
+    decision = policy_of_it.decide(0)
+    assert 0 < decision.probability <= 1
+    shares = policy_of_it.allocation()
+    assert shares.sum(axis=0) == pytest.approx(np.ones(shares.shape[1]), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_every_field_must_be_there_and_no_other(name, data):
+    """At every level."""
+    snapshot = copy.deepcopy(SNAPSHOTS[name])
+    path = data.draw(st.sampled_from([path for path in PLACES[name] if isinstance(path[-1], str)]))
+    field = at(snapshot, path[:-1])
+    if data.draw(st.booleans()):
+        del field[path[-1]]
+    else:
+        field["another"] = field[path[-1]]
+    with pytest.raises(InvalidInputError):
+        restore(snapshot)
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_an_unedited_snapshot_is_taken(name):
+    """Or all of the above would show nothing; also after the way through a language that has one kind of number."""
+    assert restore(SNAPSHOTS[name]).snapshot() == SNAPSHOTS[name]
+    shortened = json.loads(json.dumps(SNAPSHOTS[name]).replace(".0,", ",").replace(".0]", "]"))
+    assert restore(shortened).snapshot() == SNAPSHOTS[name]
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_every_policy_takes_its_own_snapshots(name):
+    """At every step of a run with late rewards and changes on the way."""
+    decider = policy(name, [0.1, 0.1], [0.5, 0.5], reward_bounds=(0, 1), horizon=200, seed=4)
+    for step in range(40):
+        snapshot = decider.snapshot()
+        assert restore(json.loads(json.dumps(snapshot))).snapshot() == snapshot
+        decision = decider.decide(step % len(decider.contexts))
+        if step % 3:
+            decider.update(decision.context, decision.arm, float(step % 2))
+        if step == 15:
+            decider.add_arm(floor=0.05)
+        if step == 25:
+            decider.retire_arm(0)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_field_is_checked(field):
+    """None of them may hold an object that no JSON gives."""
+    edited = SNAPSHOTS["changed"] | {field: object()}
+    with pytest.raises(InvalidInputError, match=rf"{field}|no policy"):
+        OLP.restore(edited)
+
+
+class TestWhatUsedToBeTaken:
+    """Each of these was accepted, or raised an error that was not ours."""
+
+    @pytest.mark.parametrize(
+        ("path", "value", "words"),
+        [
+            (("statistics", "context_counts"), 1.0, "must be a list of 3"),
+            (("statistics", "by_pair"), [[0.0]], "must be a list of 3"),
+            (("allocation",), [[0.5, 0.5, 0.5]], "must be a list of 3"),
+            (("memory", "weights"), 0.0, "must be a list of 3"),
+            (("all_played",), "False", "must be True or False"),
+            (("all_played",), 1, "must be True or False"),
+            (("available", 0, 0), "False", "must be True or False"),
+            (("available", 0, 0), 1, "must be True or False"),
+            (("statistics", "by_pair", INVERSE_ROOT, 0, 0), 0.9, r"n\^\(-1/2\) of its own counts"),
+            (("statistics", "by_pair", PULLS, 0, 0), 2.5, "whole numbers"),
+            (("statistics", "by_pair", PULLS, 0, 0), -1.0, "non-negative"),
+            (("statistics", "by_pair", MEAN, 1, 2), 0.5, "a mean of 0 where nothing was played"),
+            (("statistics", "context_counts", 0), -3.0, "non-negative"),
+            (("statistics", "context_counts", 0), 10**400, "must be a finite number"),
+            (("decisions",), 10**400, "must be a whole number"),
+            (("decisions",), 2.0, "must be a whole number"),
+            (("decisions",), 1, "the sum of the counts of contexts"),
+            (("rewards",), 1, "the sum of the counts of pairs"),
+            (("next_plan",), 9, "at most 1"),
+            (("retired",), [0, 1], "False for the retired arm 0"),
+            (("retired",), [1, 1], "increasing order"),
+            (("retired",), [7], "arms below 3"),
+            (("allocation", 1), [1.0, 1.0, 1.0], "0 where an arm is not available"),
+            (("revenue_floors", 1), 0.1, "0 for the retired arm 1"),
+            (("memory", "key"), [[0.5] * 3] * 2, "must be a whole number"),
+            (("seed",), "0", "must be a whole number"),
+            (("estimate_contexts",), 0, "must be True or False"),
+            (("dials",), {"optimism": 1.0}, "alone, got 'optimism'"),
+            (("version",), True, "version"),
+        ],
+        ids=lambda value: "10**400" if value == 10**400 else None,
+    )
+    def test_it_is_refused_by_name(self, path, value, words):
+        edited = changed_at(SNAPSHOTS["changed"], path, value)
+        with pytest.raises(InvalidInputError, match=words) as caught:
+            OLP.restore(edited)
+        assert str(path[0]) in str(caught.value)
+
+    def test_means_out_of_the_bounds_of_rewards_are_refused(self):
+        snapshot = SNAPSHOTS["estimating"]
+        with pytest.raises(InvalidInputError, match="means from 0 to 1"):
+            restore(changed_at(snapshot, ("statistics", "by_pair", MEAN, 0, 0), 1.5))
+
+    def test_weights_of_a_rule_that_has_none_are_refused(self):
+        with pytest.raises(InvalidInputError, match="0 for a rule that has none"):
+            restore(changed_at(SNAPSHOTS["masked"], ("memory", "weights", 0, 0), 0.5))
+
+    def test_a_pair_still_to_be_played_is_not_played(self):
+        with pytest.raises(InvalidInputError, match="all_played"):
+            restore(changed_at(SNAPSHOTS["fresh"], ("all_played",), True))
+
+
+@settings(deadline=None)
+@given(pulls=st.integers(1, 2**53))
+def test_the_root_of_any_count_is_as_the_kernel_rounds_it(pulls):
+    """NumPy's square root and quotient round as those of the kernels, or honest snapshots would be refused."""
+    assert 1.0 / math.sqrt(float(pulls)) == float(np.divide(1.0, np.sqrt(np.float64(pulls))))
+    snapshot = SNAPSHOTS["fresh"]
+    played = copy.deepcopy(snapshot)
+    played["rewards"] = pulls
+    played["statistics"]["by_pair"] = [[[float(pulls)]], [[0.5]], [[1.0 / math.sqrt(pulls)]]]
+    assert restore(played).pulls().tolist() == [[pulls]]

@@ -20,7 +20,7 @@ class ByOptions:
     """
 
     INNER = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # noqa: RUF012, never written to
-    ENTRY = {"_nrt": False, "no_cfunc_wrapper": True}  # noqa: RUF012
+    ENTRY = {"_nrt": False, "no_cfunc_wrapper": True, "forceinline": True}  # noqa: RUF012, copied into kernels of a GPU
     COPIED = {"forceinline": True}  # noqa: RUF012
 
     def copied(self, function: Callable[..., Any]) -> Any:
@@ -28,7 +28,10 @@ class ByOptions:
         return compile_function(error_model="numpy", **self.INNER, **self.COPIED)(function)
 
     def called(self, function: Callable[..., Any]) -> Any:
-        """Compile a function that other kernels call, or have a copy of, as the optimiser sees fit."""
+        """Compile a function that other kernels call, or have a copy of, as the optimiser sees fit.
+
+        A GPU, which reads the same options, calls it too, where by the pipeline it has a copy.
+        """
         return compile_function(error_model="numpy", **self.INNER)(function)
 
     def entry(self, function: Callable[..., Any], cache: bool = False) -> Any:

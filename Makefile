@@ -3,11 +3,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# The lower bound of Numba, and an environment with it: the lock without what goes with another Numba.
+OLDEST_NUMBA := $(shell sed -nE 's/^ *"numba>=([0-9.]+)",.*/\1/p' pyproject.toml)
+OLDEST := .venv-oldest
+OLDEST_READY := $(OLDEST)/.ready
+# Plans against certificates, the compiled loop against online decisions, and snapshots.
+NUMBA_TESTS := tests/test_planning.py tests/policies/test_contract.py \
+	-k "TestCertificates or same_arms or snapshot"
+
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long lint bench docs lock clean
+.PHONY: help run test test-long test-numba test-oldest test-plain lint bench docs lock clean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY)  ## Reproduce every number of the paper; the page is reproduction/index.html
 	$(BIN)/arcbandit reproduce --out reproduction
@@ -19,6 +27,14 @@ test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompil
 
 test-long: $(READY)  ## Test what was promised for many thousand random cases on all of them
 	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest tests/test_right_or_refused.py tests/policies/test_restored_runs.py
+
+test-numba: test-oldest test-plain  ## Test the ends of the range of Numba, and compiling without its inner parts
+
+test-oldest: $(OLDEST_READY)  ## Test with the oldest Numba that is allowed
+	$(OLDEST)/bin/python -m pytest $(NUMBA_TESTS)
+
+test-plain: $(READY)  ## Test kernels compiled by options of Numba alone, which takes minutes
+	ARCBANDIT_PLAIN_NUMBA=1 $(BIN)/python -m pytest $(NUMBA_TESTS)
 
 lint: $(READY)  ## Check style, types and import directions
 	$(BIN)/ruff check
@@ -41,11 +57,20 @@ lock:  ## Regenerate requirements.lock
 		--output-file requirements.lock pyproject.toml -
 
 clean:  ## Remove the environment, caches and build output
-	rm -rf $(VENV) reproduction build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) reproduction build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+$(OLDEST_READY): pyproject.toml requirements.lock
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	grep -vE '^(numba|numba-cuda|llvmlite|numpy|scipy)==' requirements.lock > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt \
+		hatchling editables
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt \
+		--no-build-isolation -e ".[reference]" "numba==$(OLDEST_NUMBA)" hypothesis pytest
 	touch $@

@@ -13,6 +13,7 @@ from arcbandit.errors import (
     PlanningError,
     UnknownNameError,
 )
+from arcbandit.version import __version__
 
 if TYPE_CHECKING:
     from arcbandit.experiments.paper_instances import paper_instance
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from arcbandit.simulation.run import simulate
     from arcbandit.simulation.summary import Summary
     from arcbandit.simulation.trace import Trace
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BLP",

@@ -1,4 +1,3 @@
-import os
 import shutil
 import subprocess
 import sys
@@ -7,24 +6,8 @@ from pathlib import Path
 import pytest
 
 from arcbandit.kernels import compile as compiling
+from tests.kernels.small_package import INNER, SOURCE, environment
 
-SOURCE = Path(compiling.__file__).resolve().parents[1]
-
-OUTER = """
-from small.kernels.compile import entry_kernel
-from small.kernels.inner import scaled
-
-@entry_kernel
-def outer(x):
-    return scaled(x) + 1.0
-"""
-INNER = """
-from small.kernels.compile import kernel
-
-@kernel
-def scaled(x):
-    return {factor} * x
-"""
 CALL_SMALL = """
 from small.kernels.outer import outer
 print(outer(10.0), sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
@@ -74,12 +57,6 @@ print(sum(plan_kernel.stats.cache_hits.values()), sum(plan_kernel.stats.cache_mi
 """
 
 
-def environment(**changes):
-    """The environment of a process that compiles, whatever the mode of this one."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    return kept | {name: str(value) for name, value in changes.items()}
-
-
 def output(script, **changes):
     """What a fresh process prints."""
     done = subprocess.run(
@@ -88,19 +65,6 @@ def output(script, **changes):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout.split()
-
-
-@pytest.fixture
-def small_package(tmp_path):
-    """A package with the real decorators and one kernel that calls another."""
-    kernels = tmp_path / "small" / "kernels"
-    kernels.mkdir(parents=True)
-    shutil.copy(compiling.__file__, kernels / "compile.py")
-    for folder in (kernels, kernels.parent):
-        (folder / "__init__.py").touch()
-    (kernels / "outer.py").write_text(OUTER)
-    (kernels / "inner.py").write_text(INNER.format(factor="2.0"))
-    return kernels
 
 
 @pytest.fixture
@@ -123,7 +87,9 @@ class TestTheFingerprint:
             compiling.source_fingerprint(tree) == compiling.source_fingerprint() == compiling.source_fingerprint(tree)
         )
 
-    @pytest.mark.parametrize("name", ["factors.py", "pricing.py", "program.py", "compile.py", "planning.py"])
+    @pytest.mark.parametrize(
+        "name", ["factors.py", "pricing.py", "program.py", "compile.py", "numba_pipeline.py", "planning.py"]
+    )
     def test_changes_when_a_kernel_file_changes(self, tree, name):
         """Called kernels and constants included, which the compiler's own cache does not look at."""
         before = compiling.source_fingerprint(tree)
@@ -161,7 +127,8 @@ class TestTheFolder:
         """ARCBANDIT_CACHE_DIR, then the fingerprint."""
         monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path / "chosen"))
         folder = compiling.cache_folder()
-        assert folder == tmp_path / "chosen" / compiling.source_fingerprint()
+        way = "" if compiling.config.DISABLE_JIT else compiling.chosen_way().suffix
+        assert folder == tmp_path / "chosen" / (compiling.source_fingerprint() + way)
         assert folder.is_dir()
 
     def test_is_in_the_cache_of_the_user_otherwise(self, tmp_path, monkeypatch):

@@ -1,7 +1,8 @@
 import doctest
 import subprocess
 import sys
-from importlib.metadata import entry_points
+import tomllib
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -13,6 +14,8 @@ from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.simulation import environment
 from arcbandit.simulation.environment import ENVIRONMENT_ID, MabArc
 from arcbandit.simulation.rewards import ObservedRewards
+
+ROOT = Path(__file__).parents[2]
 
 
 def made(**settings):
@@ -134,19 +137,45 @@ def test_a_round_needs_a_reset():
         MabArc().step(0)
 
 
-def test_the_name_with_its_module_needs_no_import():
-    """As Gymnasium finds environments of other packages."""
-    script = f"import gymnasium; print(gymnasium.make('arcbandit.simulation.environment:{ENVIRONMENT_ID}').unwrapped)"
-    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "MabArc" in finished.stdout
+NAME_WITH_MODULE = f"arcbandit.simulation.environment:{ENVIRONMENT_ID}"
+README = ROOT / "README.md"
 
 
-def test_the_entry_point_registers_it():
-    """For versions of Gymnasium, and tools, that read entry points."""
-    (found,) = [point for point in entry_points(group="gymnasium.envs") if point.value.startswith("arcbandit.")]
-    assert found.load() is environment.register
-    environment.register()
-    assert ENVIRONMENT_ID in gymnasium.registry
+@pytest.mark.parametrize("page", [README.read_text(encoding="utf-8"), MabArc.__doc__], ids=["readme", "docstring"])
+def test_both_ways_to_make_it_are_documented(page):
+    assert "import arcbandit.simulation.environment" in page
+    assert f'gymnasium.make("{ENVIRONMENT_ID}"' in page
+    assert NAME_WITH_MODULE in page
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"import gymnasium, arcbandit.simulation.environment; made = gymnasium.make('{ENVIRONMENT_ID}')",
+        f"import gymnasium; made = gymnasium.make('{NAME_WITH_MODULE}')",
+        f"import gymnasium; made = gymnasium.make_vec('{NAME_WITH_MODULE}', num_envs=2, vectorization_mode='sync')",
+    ],
+    ids=["import", "name", "vector"],
+)
+def test_what_is_documented_works_in_a_new_process(script):
+    """Where nothing of arcbandit was imported before."""
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"{script}; made.reset(seed=1); print('made')"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (finished.returncode, finished.stdout) == (0, "made\n"), finished.stderr
+
+
+def test_no_entry_point_is_declared_that_nobody_reads():
+    """Gymnasium 1 loads no plugins; if it ever does again, the documentation can ask for less."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "entry-points" not in declared
+    script = f"import gymnasium; gymnasium.make('{ENVIRONMENT_ID}')"
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert finished.returncode != 0
+    assert "NamespaceNotFound" in finished.stderr
 
 
 def test_without_gymnasium_the_extra_is_named(monkeypatch):

@@ -224,12 +224,3 @@ class TestArguments:
         assert trace.policies == ("linear-program(caution=-0.5)", "linear-program(caution=0.5)", "blp(p=?)")
         named = simulate(NU, {"ours": OLP(), "theirs": "olp"}, horizon=50, epochs=1)
         assert np.array_equal(named.records["ours"], named.records["theirs"])
-
-    def test_tasks_start_afresh(self):
-        """A policy object that has learnt elsewhere is run as if new, and is not changed."""
-        decider = OLP().for_instance(NU)
-        decider.update(0, 0, 5.0)
-        before = decider.snapshot()
-        trace = simulate(NU, [decider], horizon=100, epochs=1)
-        assert np.array_equal(trace.records["olp"], simulate(NU, ["olp"], horizon=100, epochs=1).records["olp"])
-        assert decider.snapshot() == before

@@ -106,16 +106,22 @@ def simulate(
             device=device,
             keep=keep,
         )
-    if out is not None:
-        results.save(out)
-    if plot is not None:
-        save_report(results, plot, f"Simulation of {instance}")
+    # Each is done, last one first, whether or not another fails: a full disk does not cost the table.
+    with contextlib.ExitStack() as answers:
+        answers.callback(_print_answer, instance, results, json)
+        if plot is not None:
+            answers.callback(save_report, results, plot, f"Simulation of {instance}")
+        if out is not None:
+            answers.callback(results.save, out)
+
+
+def _print_answer(instance: str, results: "Results", json: bool) -> None:
     if json:
         from arcbandit.cli.documents import print_json
 
         print_json(simulation_document(instance, results))
-        return
-    _print_all(instance, results)
+    else:
+        _print_all(instance, results)
 
 
 def simulation_document(name: str, results: "Results") -> dict[str, Any]:

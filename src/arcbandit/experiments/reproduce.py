@@ -157,6 +157,7 @@ def reproduce(
     whole("seed", seed, 0)
     chosen = find(names)
     on_device = use_cuda(device)
+    played_on = device_name() if on_device else "cpu"
     settings = {
         one.name: one.settings(
             horizon=horizon, epochs=epochs, seed=seed, jobs=jobs, device="cuda" if on_device else "cpu"
@@ -192,12 +193,11 @@ def reproduce(
         results.append(Result(one, recorded, verdicts, seconds, more))
         if on_result is not None:
             on_result(results[-1])
-    played_on = device_name() if on_device else "cpu"
     return Reproduction(tuple(results), seed, horizon is None and epochs is None, played_on)
 
 
-def check_folder(folder: str | os.PathLike[str]) -> Path:
-    """The folder, if a reproduction can be written there; checked before there is anything to write."""
+def check_folder(folder: str | os.PathLike[str], experiments: Sequence[Experiment] = ()) -> Path:
+    """The folder, if their reproduction can be written there; checked before there is anything to write."""
     check_matplotlib()
     target = Path(folder)
     if target.exists() and not target.is_dir():
@@ -206,9 +206,16 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(f"{target}: cannot be made ({error.strerror}).") from None
-    if not os.access(target, os.W_OK):
+    if not os.access(target, os.W_OK | os.X_OK):
         raise InvalidInputError(f"{target}: cannot be written to.")
+    for name in (PAGE_NAME, *(f"{one}{suffix}" for one in _figures(experiments) for suffix in FIGURE_SUFFIXES)):
+        if (target / name).is_dir():
+            raise InvalidInputError(f"{target / name}: is a folder, but must be a file.")
     return target
+
+
+def _figures(experiments: Sequence[Experiment]) -> Iterable[str]:
+    return (*(one.name for one in experiments), many_epochs.NAME)
 
 
 class Drawn(NamedTuple):
@@ -236,7 +243,7 @@ def _files(name: str, figure: PaperFigure) -> dict[str, bytes]:
 
 def save(reproduction: Reproduction, folder: str | os.PathLike[str], drawn: Sequence[Drawn] | None = None) -> Path:
     """Write the figures and, last, the page; return the path of the page."""
-    target = check_folder(folder)
+    target = check_folder(folder, [result.experiment for result in reproduction.results])
     parts = [draw(result) for result in reproduction.results] if drawn is None else drawn
     for part in parts:
         for name, content in part.files.items():
@@ -262,9 +269,9 @@ def reproduce_to(
 ) -> tuple[Reproduction, Path]:
     """Run experiments and write their page; figures are drawn while the next experiment runs."""
     # A wrong name, or a device that is not there, is not to leave a folder behind.
-    find(names)
+    chosen = find(names)
     use_cuda(device)
-    target = check_folder(folder)
+    target = check_folder(folder, chosen)
     with ThreadPoolExecutor(max_workers=1) as pencil:
         drawing: list[Future[Drawn]] = []
         found = reproduce(

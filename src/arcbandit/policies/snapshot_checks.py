@@ -158,9 +158,8 @@ def of_latest_version(snapshot: Any) -> Any:
     if not isinstance(snapshot, Mapping) or not _same(snapshot.get("version"), 1):
         return snapshot
     n_rows = sum(len(items) for items in map(snapshot.get, ("revenue_floors", "group_floors")) if type(items) is list)
-    added = {"version": 2, "worker": 0, "stream": snapshot.get("seed"), "scales": {"by_row": [1.0], "age": -1}}
-    added["scales"]["by_row"] *= n_rows + 1
-    return {**snapshot, **added}
+    scales = {"by_row": [1.0] * (n_rows + 1), "age": -1}
+    return {**snapshot, "version": 2, "worker": 0, "stream": snapshot.get("seed"), "scales": scales}
 
 
 def check_snapshot(snapshot: Any, kind: "type[Policy]", snapshot_format: str, version: int) -> None:

@@ -17,7 +17,7 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str]) -> Path:
     folder = Path(os.path.realpath(target)).parent
     if not folder.is_dir():
         raise InvalidInputError(f"{target}: there is no folder {str(target.parent)!r} to write it to.")
-    if not os.access(folder, os.W_OK):
+    if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidInputError(f"{target}: the folder {str(target.parent)!r} cannot be written to.")
     return target
 

@@ -116,7 +116,8 @@ def page(results: Results, title: str = "Simulation") -> str:
 def save_page(results: Results, path: str | os.PathLike[str], title: str = "Simulation") -> None:
     """Write the page to a .html file."""
     target = check_target(path, (PAGE_SUFFIX,))
-    write_whole(target, page(results, title).encode())
+    # A name that no encoding has letters for must not cost the page.
+    write_whole(target, page(results, title).encode(errors="replace"))
 
 
 def check_report_target(path: str | os.PathLike[str]) -> None:

@@ -174,7 +174,7 @@ def save_plot(results: Results, path: str | os.PathLike[str], title: str = "Simu
 def check_matplotlib() -> None:
     """Raise MissingExtraError where figures cannot be drawn."""
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib.figure  # noqa: F401, and with it what matplotlib itself needs
     except ImportError:
         raise MissingExtraError("matplotlib", "plots") from None
 

@@ -35,7 +35,8 @@ class MabArc(gymnasium.Env[np.int64, np.int64]):
     per round, what each arm's (or group's) revenue so far lacks of its floors so far, and after a step the mean
     reward of the pair played.
 
-    Importing this module registers it, as does the name `arcbandit.simulation.environment:arcbandit/MabArc-v1`.
+    Gymnasium does not look for environments among installed packages: importing this module registers this one. Where
+    only a name can be given, `arcbandit.simulation.environment:arcbandit/MabArc-v1` lets Gymnasium import it.
 
     >>> import gymnasium
     >>> import arcbandit.simulation.environment

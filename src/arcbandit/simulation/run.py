@@ -3,10 +3,10 @@
 import itertools
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import joblib
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,7 +29,6 @@ from arcbandit.instance import Instance
 from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning import Plan, solve_lp
 from arcbandit.policies.base import Policy
-from arcbandit.policies.registry import policy as policy_by_name
 from arcbandit.simulation.device import (
     DeviceFolder,
     check_state,
@@ -41,9 +40,11 @@ from arcbandit.simulation.device import (
 )
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World, make_meters, play_rounds
+from arcbandit.simulation.playable import playable
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
+from arcbandit.version import __version__
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Table
@@ -158,14 +159,16 @@ def simulate(
 ) -> Trace | Summary:
     """Run each policy for `epochs` independent epochs of `horizon` rounds and record every metric.
 
-    Policies come by name or as configured objects; a mapping gives them labels of its own. In an epoch all of them
-    meet the same contexts and the same noise, by `seed`; a seed, epoch or worker of their own is left aside. `jobs`
-    workers share the epochs: threads, or whatever backend joblib.parallel_config sets; the result does not depend on
-    it. `checkpoints` is how many, or which rounds. `window` is the length of the sliding windows over which each
-    floor's worst shortfall is reported. With `suboptimality_gap` (rho*) the run counts where the paper's statements
-    hold. With `device` "cuda" a GPU plays, one epoch a thread, by the same kernels; "auto" takes one where it is there.
-    `keep` says what is left: "epochs" gives a Trace with every epoch, "summary" a Summary with means, variances and
-    quantiles over them, whose size does not grow with `epochs`. None is "epochs" on the CPU and "summary" on a GPU.
+    Policies come by name or as configured objects; a mapping gives them labels of its own. An object is played by its
+    class's compiled rule and from nothing: one that has learnt, that was made for another problem, or that has methods
+    of its own is refused. In an epoch all policies meet the same contexts and the same noise, by `seed`; a seed, epoch
+    or worker of their own is left aside. `jobs` workers share the epochs: threads, or whatever backend
+    joblib.parallel_config sets; the result does not depend on it. `checkpoints` is how many, or which rounds. `window`
+    is the length of the sliding windows over which each floor's worst shortfall is reported. With `suboptimality_gap`
+    (rho*) the run counts where the paper's statements hold. With `device` "cuda" a GPU plays, one epoch a thread, by
+    the same kernels; "auto" takes one where it is there. `keep` says what is left: "epochs" gives a Trace with every
+    epoch, "summary" a Summary with means, variances and quantiles over them, whose size does not grow with `epochs`.
+    None is "epochs" on the CPU and "summary" on a GPU.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -189,10 +192,10 @@ def simulate(
     gap = _gap(suboptimality_gap)
     on_device = use_cuda(device)
     kept = keep or ("summary" if on_device else "epochs")
-    labelled = _labelled(policies)
+    mask = _mask(available, instance)
+    labelled = _labelled(policies, instance, mask)
     source = RewardSource(rewards, instance)
     places = _checkpoints(checkpoints, horizon)
-    mask = _mask(available, instance)
     optimum = _optimum(instance, mask)
     tasks = {
         label: Task(
@@ -232,7 +235,7 @@ def simulate(
     floors = (*instance.arms, *(group.name for group in instance.group_floors))
     played = _on_device(tasks, epochs, progress) if on_device else _on_cpu(tasks, epochs, jobs, progress)
     if kept == "epochs":
-        records, floor_records = _kept(played)
+        records, floor_records = _kept(played, tuple(labelled), (epochs, N_TOTALS, len(places)), len(floors))
         return Trace(places, tuple(labelled), floors, records, floor_records, settings)
     folder = DeviceFolder if on_device else EpochFolder
     return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
@@ -240,7 +243,8 @@ def simulate(
 
 def fits_device(instance: Instance, policies: Policies, horizon: int) -> bool:
     """Whether a GPU, which must be there, can play every one of the policies on the instance."""
-    return all(state_fits(policy.for_instance(instance, horizon=horizon), 0) for policy in _labelled(policies).values())
+    labelled = _labelled(policies, instance, None)
+    return all(state_fits(policy.for_instance(instance, horizon=horizon), 0) for policy in labelled.values())
 
 
 def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
@@ -315,17 +319,21 @@ def _on_cpu(tasks: dict[str, Task], epochs: int, jobs: int | None, progress: Pro
         yield task.label, record[np.newaxis], floor_record[np.newaxis]
 
 
-def _kept(played: Played) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """The records and floors' records of every epoch, by policy."""
-    records: dict[str, list[Floats]] = {}
-    floor_records: dict[str, list[Floats]] = {}
+def _kept(
+    played: Played, labels: Sequence[str], shape: tuple[int, int, int], n_floors: int
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """The records, of this shape, and floors' records of every epoch, by policy."""
+    # Made before the first round is played, so that too little memory says so then and not after the last.
+    epochs, _, n_checkpoints = shape
+    records = {label: np.empty(shape) for label in labels}
+    floor_records = {label: np.empty((epochs, N_KINDS, n_checkpoints, n_floors)) for label in labels}
+    filled = dict.fromkeys(labels, 0)
     for label, some, some_floors in played:
-        records.setdefault(label, []).append(to_host(some))
-        floor_records.setdefault(label, []).append(to_host(some_floors))
-    return (
-        {label: np.concatenate(parts) for label, parts in records.items()},
-        {label: np.concatenate(parts) for label, parts in floor_records.items()},
-    )
+        place = slice(filled[label], filled[label] + some.shape[0])
+        records[label][place] = to_host(some)
+        floor_records[label][place] = to_host(some_floors)
+        filled[label] = place.stop
+    return records, floor_records
 
 
 def _folded(
@@ -333,11 +341,13 @@ def _folded(
 ) -> dict[str, FoldedEpochs]:
     """What the epochs come to, policy by policy, so that there is room for the bins of one only."""
     folded = {}
+    taker: EpochFolder | DeviceFolder | None = folder(n_checkpoints, n_floors)  # before the first round, as in `_kept`
     for label, parts in itertools.groupby(played, key=lambda part: part[0]):
-        taker = folder(n_checkpoints, n_floors)
+        taker = taker or folder(n_checkpoints, n_floors)
         for _, records, floor_records in parts:
             taker.take_in(records, floor_records)
         folded[label] = taker.finish()
+        taker = None
     return folded
 
 
@@ -383,7 +393,7 @@ def _optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Plan:
     )
 
 
-def _labelled(policies: Policies) -> dict[str, Policy]:
+def _labelled(policies: Policies, instance: Instance, available: NDArray[np.bool_] | None) -> dict[str, Policy]:
     if isinstance(policies, (str, Policy)):
         policies = [policies]
     labelled: dict[str, Policy] = {}
@@ -393,17 +403,14 @@ def _labelled(policies: Policies) -> dict[str, Policy]:
     else:
         pairs = [(None, chosen) for chosen in items("policies", policies, "names or policies")]
     for label, chosen in pairs:
-        if isinstance(chosen, str):
-            configured = policy_by_name(chosen)
-        elif isinstance(chosen, Policy):
-            configured = chosen.unbound()
-        else:
-            raise InvalidInputError(f"policies must be names or policies, got {shown(chosen)}.")
+        configured = playable(chosen, instance, available)
         if configured.replan != "always":
             raise InvalidInputError(
                 f"policies must plan in every round of a simulation, but replan is {configured.replan!r}."
             )
         name = configured.label if label is None else label
+        if not isinstance(name, str):
+            raise InvalidInputError(f"policies must have words for labels, got {name!r}.")
         if name in labelled:
             raise InvalidInputError(f"policies must have labels of their own, but two are {name!r}; give a mapping.")
         labelled[name] = configured
@@ -449,4 +456,10 @@ def _gap(suboptimality_gap: Any) -> float:
 
 def versions_in_use() -> dict[str, str]:
     """Versions of what decides the numbers: Python, this library, NumPy and Numba."""
-    return {"python": platform.python_version(), **{name: version(name) for name in ("arcbandit", "numpy", "numba")}}
+    # Each says its own: a source tree that is not installed has no metadata.
+    return {
+        "python": platform.python_version(),
+        "arcbandit": __version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }

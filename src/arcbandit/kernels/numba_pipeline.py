@@ -1,0 +1,225 @@
+"""How kernels are compiled fast: a pipeline built from parts inside Numba, which its releases may move.
+
+Nothing here is documented by Numba. `kernels/compile.py` alone imports this module, tries it on small kernels, and
+turns to `kernels/numba_options.py` where the import or the trial fails.
+"""
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
+import numba
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.types import unliteral
+from numba.core.untyped_passes import InlineClosureLikes
+
+# Stages for what kernels do not have: closures, and expressions of whole arrays.
+NEEDLESS_STAGES = (InlineClosureLikes, NopythonRewrites)
+
+config: Any = numba.config
+compile_function: Any = numba.njit
+
+
+class KernelFlags(Flags):
+    """Numba's flags, compared by what was set: typing compares them tens of thousands of times, option by option."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KernelFlags) and bool(self._values == other._values)
+
+
+class KernelCompiler(CompilerBase):
+    """Numba's own pipeline at a lower level of optimisation.
+
+    The levels above 1 unroll loops over a handful of arms, which takes a third longer to compile and runs slower.
+    """
+
+    LEVEL = 1
+    LOWERING: Any = None
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags = KernelFlags(self.state.flags)
+
+    def define_pipelines(self) -> list[Any]:
+        """Numba's stages, with another one for lowering, less those that find nothing to do."""
+        manager = PassManager("arcbandit")
+        for stage, description in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
+            if stage not in NEEDLESS_STAGES:
+                manager.add_pass(self.LOWERING if stage is NativeLowering else stage, description)
+        manager.finalize()
+        return [manager]
+
+    def _compile_core(self) -> Any:
+        # Both are settings of the process; the compiler's lock is held while they differ. The collector would walk all
+        # that the compiler has built, again and again, and find next to no garbage.
+        level, collects = config.OPT, gc.isenabled()
+        config.OPT = type(level)(self.LEVEL)
+        gc.disable()
+        try:
+            return super()._compile_core()
+        finally:
+            config.OPT = level
+            if collects:
+                gc.enable()
+
+
+class EntryLibrary(JITCodeLibrary):
+    """Code of a kernel that Python calls, and of all kernels linked into it."""
+
+    def _optimize_final_module(self) -> None:
+        # What was linked in is called from here alone: the optimiser may then drop the many arguments nobody reads.
+        for function in self._final_module.functions:
+            if function.linkage.name == "linkonce_odr":
+                function.linkage = "internal"
+        # Unrolled, the code is about 2.5 times as long, takes 1.8 times as long to compile, and runs no faster.
+        tuning = llvm.create_pipeline_tuning_options(KernelCompiler.LEVEL)
+        tuning.loop_vectorization = config.LOOP_VECTORIZE
+        tuning.loop_unrolling = False
+        tuning.loop_interleaving = False
+        builder = llvm.create_pass_builder(self._codegen._tm, tuning)
+        builder.getModulePassManager().run(self._final_module, builder)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class EntryLowering(NativeLowering):
+    """Lower a kernel that Python calls."""
+
+    _name = "arcbandit_entry_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower into a library of our kind."""
+        state.library = EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+class EntryCompiler(KernelCompiler):
+    """The pipeline of kernels that Python calls."""
+
+    LOWERING = EntryLowering
+
+
+class LinkedLibrary(JITCodeLibrary):
+    """Code of a kernel inside others: linked into them, and optimised and turned into machine code there."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LinkedLowering(NativeLowering):
+    """Lower a kernel for linking only; machine code of its own would take a third of all compilation."""
+
+    _name = "arcbandit_linked_lowering"
+    COPIED = True
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower, and let callers find the code under a function that Python never calls."""
+        library = LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        library.enable_object_caching()
+        state.library = library
+        state.flags.no_compile = True
+        state.flags.forceinline = self.COPIED
+        super().run_pass(state)
+        lowered = state["cr"]
+        name = lowered.fndesc.qualname.split(".")[-1]
+        stand_in = _dynfunc.make_function(lowered.fndesc.lookup_module(), name, "", 0, lowered.env, (library,))
+        state.targetctx.insert_user_function(stand_in, lowered.fndesc, [library])
+        state.reload_init.extend(library._reload_init)
+        state["cr"] = lowered._replace(cfunc=stand_in)
+        return True
+
+
+class NeverCopied(Lower):
+    """Lowers a function so that the optimiser does not copy it into its callers.
+
+    Left to itself it would, for each of the many arguments of a kernel is a cost saved.
+    """
+
+    def setup_function(self, fndesc: Any) -> None:
+        """Declare the function, with the attribute that keeps it apart."""
+        super().setup_function(fndesc)
+        self.function.attributes.add("noinline")
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class CalledLowering(LinkedLowering):
+    """Lower a kernel that is called where others are copied."""
+
+    _name = "arcbandit_called_lowering"
+    COPIED = False
+
+    @property
+    def lowering_class(self) -> Any:
+        """What writes the code."""
+        return NeverCopied
+
+
+class LinkedCompiler(KernelCompiler):
+    """The pipeline of kernels that are copied into others."""
+
+    LOWERING = LinkedLowering
+
+
+class CalledCompiler(KernelCompiler):
+    """The pipeline of kernels that others call."""
+
+    LOWERING = CalledLowering
+
+
+def copied(function: Callable[..., Any]) -> Any:
+    """Compile a function that is copied into the kernels that call it."""
+    return _inner(function, LinkedCompiler)
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """Compile a function that other kernels call."""
+    return _inner(function, CalledCompiler)
+
+
+def _inner(function: Callable[..., Any], compiler: type[KernelCompiler]) -> Any:
+    # Wrappers that nobody calls from Python would double the compilation time of a small kernel; without the runtime
+    # (nrt) nothing counts references, and a kernel that allocates does not compile.
+    options = {
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+        "_nrt": False,
+        "forceinline": True,
+        "pipeline_class": compiler,
+    }
+    compiled = compile_function(error_model="numpy", **options)(function)
+    typed_as_given = compiled.get_call_template
+
+    def typed_without_literals(arguments: Any, keywords: Any) -> Any:
+        return typed_as_given([unliteral(argument) for argument in arguments], keywords)
+
+    # A kernel called with the constant 0 would be compiled once for it and once more for integers.
+    compiled.get_call_template = typed_without_literals
+    return compiled
+
+
+def entry(function: Callable[..., Any], cache: bool = False) -> Any:
+    """Compile a function that Python calls, without the interpreter's lock."""
+    options = {
+        "nogil": True,
+        "no_cfunc_wrapper": True,
+        "_nrt": False,
+        "forceinline": True,
+        "pipeline_class": EntryCompiler,
+    }
+    return compile_function(error_model="numpy", cache=cache, **options)(function)

@@ -3,14 +3,15 @@
 import itertools
 import json
 import math
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from arcbandit import OLP, GroupFloor, Instance, ObservedRewards, plan, policy, restore, simulate, solve_lp
-from arcbandit.errors import InvalidInputError
+from arcbandit.errors import InvalidInputError, PlanningError
 from arcbandit.inputs.values import LARGEST_NUMBER
 from arcbandit.policies.checks import LARGEST_DIAL
 from arcbandit.policies.registry import POLICIES
@@ -39,11 +40,24 @@ def edge_instances(draw):
     )
 
 
+@contextmanager
+def refused_if_wide(instance):
+    """Take another example where a plan cannot be proven, which only numbers over more than nine decades excuse."""
+    try:
+        yield
+    except PlanningError:
+        floors = [*instance.revenue_floors, *(group.floor for group in instance.group_floors)]
+        sizes = np.abs(np.concatenate([instance.weighted_means.ravel(), floors]))
+        assert sizes.max() > 1e9 * sizes[sizes > 0].min()
+        reject()
+
+
 @settings(deadline=None)
 @given(instance=edge_instances())
 def test_plans_are_finite(instance):
     """p mu and all sums of it, whatever the means and floors."""
-    found = plan(instance, on_infeasible="least_shortfall")
+    with refused_if_wide(instance):
+        found = plan(instance, on_infeasible="least_shortfall")
     for part in (found.value, found.arm_revenue, found.allocation, found.shortfall, found.context_values):
         assert np.isfinite(part).all()
     assert found.allocation.sum(axis=0) == pytest.approx(np.ones(instance.n_contexts), abs=1e-9)
@@ -54,7 +68,8 @@ def test_plans_are_finite(instance):
 @given(instance=edge_instances())
 def test_simulations_are_finite(name, instance):
     """Noise as large as the means included."""
-    trace = simulate(instance, [name], 10, epochs=1, jobs=1)
+    with refused_if_wide(instance):
+        trace = simulate(instance, [name], 10, epochs=1, jobs=1)
     assert np.isfinite(trace.records[name]).all()
 
 

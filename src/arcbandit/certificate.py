@@ -108,6 +108,21 @@ def proves_infeasible(problem: Coefficients, prices: Floats) -> bool:
     return bool(needed.sum() - reachable.sum() > rounding * (np.abs(needed).sum() + np.abs(reachable).sum()))
 
 
+def prices_among_all(problem: Coefficients, allocation: Floats, shortfall_prices: Floats, prices: Floats) -> Floats:
+    """Prices that prove a plan optimal among all, from those among the plans that fall short least.
+
+    The latter leave columns out of account that the prices of the least shortfall exclude. So much of these is added
+    that none of the columns is worth entering.
+    """
+    short_prices = np.clip(shortfall_prices, 0.0, 1.0)
+    short_worth = problem.revenue * problem.by_arm(short_prices)[:, np.newaxis]
+    worth = problem.objective + problem.revenue * problem.by_arm(prices)[:, np.newaxis]
+    multiple = max(
+        _largest_ratio(-prices, short_prices), _largest_ratio(*_losses(problem, worth, short_worth, allocation))
+    )
+    return np.maximum(prices + multiple * short_prices, 0.0)
+
+
 def certify_least_shortfall(
     problem: Coefficients, allocation: Floats, shortfall_prices: Floats, prices: Floats
 ) -> Certificate:

@@ -17,6 +17,7 @@ from arcbandit.certificate import (
     Coefficients,
     certify_least_shortfall,
     certify_optimal,
+    prices_among_all,
     proves_infeasible,
 )
 from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
@@ -84,9 +85,9 @@ class Solution(NamedTuple):
 
     status: PlanStatus
     allocation: Floats  # shape (K, C)
-    prices: Floats  # shape (M,), >= 0 if OPTIMAL
+    prices: Floats  # shape (M,); those that rounding left below zero are zero
     ray: Floats  # prices that prove that the floors conflict, shape (M,), all zero unless INFEASIBLE
-    shortfall_prices: Floats  # prices of the least total shortfall, shape (M,), all zero unless INFEASIBLE
+    shortfall_prices: Floats  # prices of the least total shortfall, shape (M,), all zero if it was not asked for
     basis: Basis
 
 
@@ -372,9 +373,9 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
     return Solution(
         status=status,
         allocation=allocation,
-        prices=workspace.by_row[PRICE, :n_rows] if infeasible else np.maximum(workspace.by_row[PRICE, :n_rows], 0.0),
+        prices=workspace.by_row[PRICE, :n_rows],
         ray=workspace.by_row[RAY, :n_rows] if infeasible else np.zeros(n_rows),
-        shortfall_prices=workspace.by_row[SHORTFALL_PRICE, :n_rows] if infeasible else np.zeros(n_rows),
+        shortfall_prices=workspace.by_row[SHORTFALL_PRICE, :n_rows],
         basis=basis,
     )
 
@@ -403,6 +404,10 @@ def _solve(
     if solver == "simplex":
         start = _matching_basis(warm_start, program)
         solution = solve_program(program, least_shortfall=True, start=start)
+        if solution.status == PlanStatus.OPTIMAL and solution.shortfall_prices.any():
+            solution = solution._replace(
+                prices=prices_among_all(problem, solution.allocation, solution.shortfall_prices, solution.prices)
+            )
         certificate = _certify(problem, solution, on_infeasible)
     else:
         from arcbandit.highs import solve_with_highs
@@ -428,7 +433,7 @@ def _certify(problem: Coefficients, solution: Solution, on_infeasible: str) -> C
     if solution.status == PlanStatus.PIVOT_LIMIT:
         return None
     if solution.status == PlanStatus.OPTIMAL:
-        certificate = certify_optimal(problem, solution.allocation, solution.prices)
+        certificate = certify_optimal(problem, solution.allocation, np.maximum(solution.prices, 0.0))
         holds = certificate.holds
     else:
         certificate = certify_least_shortfall(problem, solution.allocation, solution.shortfall_prices, solution.prices)

@@ -68,7 +68,7 @@ def planned_afresh(decider, t):
     problem = decider._problem
     high, low = bounds(decider, t)
     settings = {"available": problem.available, "on_infeasible": "least_shortfall"}
-    floors = (problem.floors, problem.context_probabilities)
+    floors = (np.maximum(problem.floors, 0.0), problem.context_probabilities)  # NO_FLOOR is a floor of zero
     own = solve_lp(high, low if decider.name == "oplp" else high, *floors, **settings)
     return own if own.status == 0 else solve_lp(high, high, *floors, **settings)
 

@@ -210,7 +210,7 @@ class TestWhatUsedToBeTaken:
             (("statistics", "context_counts", 0), 10**400, "must be a finite number"),
             (("decisions",), 10**400, "must be a whole number"),
             (("decisions",), 2.0, "must be a whole number"),
-            (("decisions",), 1, "the sum of the counts of contexts"),
+            (("decisions",), 10**6, "the sum of the counts of contexts"),
             (("rewards",), 1, "the sum of the counts of pairs"),
             (("next_plan",), 9, "at most 1"),
             (("retired",), [0, 1], "False for the retired arm 0"),

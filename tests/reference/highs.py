@@ -63,7 +63,8 @@ class HighsTwin:
         model.col_cost_ = cost
         model.col_lower_ = np.zeros(cost.size)
         model.col_upper_ = upper
-        lower = np.concatenate([problem.floors / scale, np.ones(n_contexts)])
+        asked = np.where(problem.asks, problem.floors / scale, -np.inf)
+        lower = np.concatenate([asked, np.ones(n_contexts)])
         row_upper = np.concatenate([np.full(n_rows, np.inf), np.ones(n_contexts)])
         if binding is not None:
             row_upper[binding] = lower[binding]

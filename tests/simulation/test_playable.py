@@ -282,5 +282,5 @@ class TestAnotherProblem:
 @pytest.mark.usefixtures("no_rounds")
 def test_labels_must_be_words():
     """Tables, plots and files write them out when all is played."""
-    with pytest.raises(InvalidInputError, match="policies must have words for labels, got 1"):
+    with pytest.raises(InvalidInputError, match="label in policies must be a non-empty string, got 1"):
         simulate(NU, {1: "olp"}, horizon=10)

@@ -4,6 +4,7 @@ from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.factors import objective_of, revenue_of
 from arcbandit.kernels.pricing import FEW_PAIRS, evaluate_again, measure_scales, pair_excess, spread_over_arms
 from arcbandit.kernels.program import (
+    ALLOWANCE,
     ARM_DUAL_ROW,
     BOUNDS_OF,
     FEASIBILITY_TOLERANCE,
@@ -25,7 +26,7 @@ from arcbandit.kernels.program import (
     SURPLUS_OPEN,
     PlanStatus,
 )
-from arcbandit.kernels.simplex import allowance_of, is_optimal, measure_allowances, simplex
+from arcbandit.kernels.simplex import is_optimal, simplex
 
 ATTEMPTS = 6
 MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
@@ -148,13 +149,14 @@ def open_rows(workspace, shortfall):
 
 
 @rare_kernel
-def falls_short_nowhere(program, basis, workspace):
-    """Whether every shortfall in the basis is one that a floor which counts as met may have."""
-    measure_allowances(program, basis, workspace)
+def falls_short_nowhere(basis, workspace):
+    """Whether every shortfall of the basis that the simplex ended with is one that a floor which is met may have."""
     for slot in range(basis.slot_arm.shape[0]):
-        is_short = workspace.by_row[SLOT_VALUE, slot] > allowance_of(program, basis, slot, workspace)
-        if basis.slot_context[slot] == SHORTFALL and is_short:
-            return False
+        row = basis.slot_arm[slot]
+        if basis.slot_context[slot] == SHORTFALL:
+            lacking = workspace.by_row[SLOT_VALUE, slot] * workspace.by_row[ROW_SCALE, row]
+            if lacking > workspace.by_row[ALLOWANCE, row]:
+                return False
     return True
 
 
@@ -164,34 +166,6 @@ def end_shortfalls(basis):
     for slot in range(basis.slot_arm.shape[0]):
         if basis.slot_context[slot] == SHORTFALL:
             basis.slot_context[slot] = SURPLUS
-
-
-@rare_kernel
-def price_all_columns(program, basis, workspace):
-    """Turn prices among the plans that fall short least into prices among all, by adding a multiple of the shortfall's.
-
-    The prices at hand leave columns out of account that the prices of the least shortfall exclude; so much of the
-    latter is added that none of these is worth entering.
-    """
-    n_arms, n_contexts = program.objective.shape
-    ray = workspace.by_row[SHORTFALL_PRICE]
-    arm_ray = workspace.by_arm[ARM_DUAL_ROW]
-    spread_over_arms(program, ray, arm_ray)
-    multiple = 0.0
-    for row in range(program.floors.shape[0]):
-        if workspace.by_row[PRICE, row] < 0.0 and ray[row] > 0.0:
-            multiple = max(multiple, -workspace.by_row[PRICE, row] / ray[row])
-    for context in range(n_contexts):
-        key = basis.key[context]
-        at_key = arm_ray[key] * revenue_of(program, key, context)
-        for arm in range(n_arms):
-            if program.available[arm, context] and not workspace.face[arm, context]:
-                excess = pair_excess(program, basis, 1.0, arm, context, workspace)
-                loss = at_key - arm_ray[arm] * revenue_of(program, arm, context)
-                if excess > 0.0 and loss > 0.0:
-                    multiple = max(multiple, excess / loss)
-    for row in range(program.floors.shape[0]):
-        workspace.by_row[PRICE, row] += multiple * ray[row]
 
 
 @rare_kernel
@@ -286,7 +260,7 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
         if status != PlanStatus.OPTIMAL:
             return PlanStatus.PIVOT_LIMIT
         if stage == FALL_SHORT_LEAST:
-            met = not proven and falls_short_nowhere(program, basis, workspace)
+            met = not proven and falls_short_nowhere(basis, workspace)
             for row in range(basis.slot_arm.shape[0]):
                 price = max(workspace.by_row[PRICE, row], 0.0)
                 workspace.by_row[SHORTFALL_PRICE, row] = price
@@ -306,7 +280,6 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
         workspace.counts[BOUNDS_OF] = 0
         if proven:
             return PlanStatus.INFEASIBLE
-        price_all_columns(program, basis, workspace)
         end_shortfalls(basis)
         return PlanStatus.OPTIMAL
     return PlanStatus.PIVOT_LIMIT
@@ -316,9 +289,10 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
 def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
     """Write argmax LP(mu_obj, mu_cons) into `allocation`, shape (K, C), starting from `basis`, and say how it went.
 
-    OPTIMAL: `basis` is optimal; its shares and prices are in the workspace. INFEASIBLE: the workspace's ray proves it
-    and, if `least_shortfall`, the allocation falls short of the floors by the least total and then earns the most;
-    without it, `allocation` is untouched. PIVOT_LIMIT: nothing could be shown, `allocation` is untouched.
+    OPTIMAL: `basis` is optimal; its shares and prices are in the workspace. (Where floors are met by a hair, the prices
+    are those among plans that fall short least, and SHORTFALL_PRICE is not zero.) INFEASIBLE: the workspace's ray
+    proves it and, if `least_shortfall`, the allocation falls short of the floors by the least total and then earns the
+    most; without it, `allocation` is untouched. PIVOT_LIMIT: nothing could be shown, `allocation` is untouched.
 
     `owner` is 0, or for rules that plan round after round a number above SOMEBODY. If the workspace was left by the
     same owner, `basis` is the one it ended with, `allocation` what it wrote, and only contexts marked as changed and

@@ -17,6 +17,7 @@ from arcbandit.kernels.pricing import (
     spread_over_arms,
 )
 from arcbandit.kernels.program import (
+    ALLOWANCE,
     ARM_DUAL_ROW,
     ARM_PRICE,
     DIRECTION,
@@ -27,7 +28,6 @@ from arcbandit.kernels.program import (
     KEY_REVENUE_SUM,
     KEY_SHARE,
     LEAST_SHARE,
-    NUCLEUS_SIDE,
     ORDER_KEPT,
     PIVOT_TOLERANCE,
     PIVOTS,
@@ -131,7 +131,6 @@ def blocking_column(program, basis, entering_context, bland, workspace):
     """The basic column that first reaches zero on the way: (step, position), position -1 if none does."""
     n_rows = basis.slot_arm.shape[0]
     n_arms, n_contexts = program.objective.shape
-    measure_allowances(program, basis, workspace)
     longest = 1e300
     # Positions: each slot, the key of each slot's context (a key shared by two slots is met twice, harmlessly), and
     # the key of the entering column's context.
@@ -216,7 +215,7 @@ def measure_allowances(program, basis, workspace):
     That is a small part of the floor, and what rounding may have done to the sum that is compared with it.
     """
     n_rows = basis.slot_arm.shape[0]
-    allowance = workspace.by_row[NUCLEUS_SIDE]
+    allowance = workspace.by_row[ALLOWANCE]
     for row in range(n_rows):
         allowance[row] = 0.0
     for context in range(basis.key.shape[0]):
@@ -245,7 +244,7 @@ def add_terms(program, arm, context, share, by_row):
 def allowance_of(program, basis, position, workspace):
     """How far below zero a basic column may be; `measure_allowances` was called for this basis."""
     n_rows = basis.slot_arm.shape[0]
-    allowance = workspace.by_row[NUCLEUS_SIDE]
+    allowance = workspace.by_row[ALLOWANCE]
     if position < n_rows:
         arm, context = basis.slot_arm[position], basis.slot_context[position]
         if context < 0:
@@ -265,34 +264,21 @@ def allowance_of(program, basis, position, workspace):
 @kernel
 def most_negative(program, basis, workspace):
     """Position of the basic column furthest below zero, or -1 if none is by more than its allowance."""
+    n_rows = basis.slot_arm.shape[0]
     if not write_least(basis, workspace) < 0.0:
         return -1
-    return most_negative_beyond_allowance(program, basis, workspace)
-
-
-@rare_kernel
-def most_negative_beyond_allowance(program, basis, workspace):
-    """`most_negative` where some column is below zero."""
-    n_rows = basis.slot_arm.shape[0]
-    measure_allowances(program, basis, workspace)
     worst = 0.0
-    position = -1
-    for slot in range(n_rows):
-        value = workspace.by_row[SLOT_VALUE, slot]
-        if value < worst and value < -allowance_of(program, basis, slot, workspace):
+    chosen = -1
+    # Each slot, then the key of each slot's context: that of a context without slots has all of it.
+    for place in range(2 * n_rows):
+        value, _ = step_of(basis, place, SURPLUS, workspace)
+        position = position_of(basis, place, SURPLUS)
+        # The order of the slots decides no tie.
+        is_worse = value < worst or (value == worst < 0.0 and n_rows <= position < chosen)
+        if is_worse and value < -allowance_of(program, basis, position, workspace):
             worst = value
-            position = slot
-    # The key of a context without slots has all of it. The order of the slots decides no tie.
-    for slot in range(n_rows):
-        context = basis.slot_context[slot]
-        if context >= 0:
-            share = workspace.by_context[KEY_SHARE, context]
-            if share > worst or (share == worst and n_rows + context > position):
-                continue
-            if share < -allowance_of(program, basis, n_rows + context, workspace):
-                worst = share
-                position = n_rows + context
-    return position
+            chosen = position
+    return chosen
 
 
 @rare_kernel
@@ -413,6 +399,7 @@ def simplex(program, basis, allowed, weight, shortfall_price, dual, kept, evalua
         if not evaluated and not evaluate(program, basis, weight, shortfall_price, workspace):
             return PlanStatus.PIVOT_LIMIT
         evaluated = False
+        measure_allowances(program, basis, workspace)
         leaving = most_negative(program, basis, workspace)
         if dual and leaving >= 0:
             # Dual steps shift costs and so have no measure of progress; those that go on for too long are given up

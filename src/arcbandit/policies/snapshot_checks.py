@@ -155,7 +155,8 @@ FIELDS: dict[str, Check] = {
 
 def of_latest_version(snapshot: Any) -> Any:
     """A snapshot of version 1 as one of version 2: there were no workers yet, and scales were measured again."""
-    if not isinstance(snapshot, Mapping) or not _same(snapshot.get("version"), 1):
+    added = ("worker", "stream", "scales")
+    if not isinstance(snapshot, Mapping) or not _same(snapshot.get("version"), 1) or any(map(snapshot.get, added)):
         return snapshot
     n_rows = sum(len(items) for items in map(snapshot.get, ("revenue_floors", "group_floors")) if type(items) is list)
     scales = {"by_row": [1.0] * (n_rows + 1), "age": -1}

@@ -21,9 +21,9 @@ run: $(READY)  ## Reproduce every number of the paper; the page is reproduction/
 	$(BIN)/arcbandit reproduce --out reproduction
 
 test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompiled
-	$(BIN)/python -m pytest
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest tests/kernels
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels
+	$(BIN)/python -m pytest -n auto --dist worksteal
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/kernels
 
 test-long: $(READY)  ## Test what was promised for many thousand random cases on all of them
 	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest tests/test_right_or_refused.py tests/policies/test_restored_runs.py

@@ -364,7 +364,7 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
     n_arms, n_contexts = program.objective.shape
     n_rows = program.floors.shape[0]
     basis = make_basis(n_contexts, n_rows) if start is None else Basis(*(part.copy() for part in start))
-    workspace = make_workspace(n_arms, n_contexts, n_rows, program.arm_rows.shape[1])
+    workspace = make_workspace(n_arms, n_contexts, n_rows, program.arm_rows.shape[1], shortfall_prices=True)
     allocation = np.zeros((n_arms, n_contexts))
     # Read-only arrays would be another compiled signature.
     writable = Program(*(part if part.flags.writeable else part.copy() for part in program))

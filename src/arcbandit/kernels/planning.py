@@ -4,7 +4,6 @@ from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.factors import objective_of, revenue_of
 from arcbandit.kernels.pricing import FEW_PAIRS, evaluate_again, measure_scales, pair_excess, spread_over_arms
 from arcbandit.kernels.program import (
-    ALLOWANCE,
     ARM_DUAL_ROW,
     BOUNDS_OF,
     FEASIBILITY_TOLERANCE,
@@ -13,6 +12,7 @@ from arcbandit.kernels.program import (
     KEYS_KEPT,
     LEAST_SHARE,
     NO_FLOOR,
+    NUCLEUS_SIDE,
     PRICE,
     RAY,
     ROUNDING_TOLERANCE,
@@ -26,7 +26,7 @@ from arcbandit.kernels.program import (
     SURPLUS_OPEN,
     PlanStatus,
 )
-from arcbandit.kernels.simplex import is_optimal, simplex
+from arcbandit.kernels.simplex import is_optimal, measure_allowances, simplex
 
 ATTEMPTS = 6
 MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
@@ -149,13 +149,14 @@ def open_rows(workspace, shortfall):
 
 
 @rare_kernel
-def falls_short_nowhere(basis, workspace):
-    """Whether every shortfall of the basis that the simplex ended with is one that a floor which is met may have."""
+def falls_short_nowhere(program, basis, workspace):
+    """Whether every shortfall in the basis is one that a floor which is met may have."""
+    measure_allowances(program, basis, workspace)
     for slot in range(basis.slot_arm.shape[0]):
         row = basis.slot_arm[slot]
         if basis.slot_context[slot] == SHORTFALL:
             lacking = workspace.by_row[SLOT_VALUE, slot] * workspace.by_row[ROW_SCALE, row]
-            if lacking > workspace.by_row[ALLOWANCE, row]:
+            if lacking > workspace.by_row[NUCLEUS_SIDE, row]:
                 return False
     return True
 
@@ -260,10 +261,11 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
         if status != PlanStatus.OPTIMAL:
             return PlanStatus.PIVOT_LIMIT
         if stage == FALL_SHORT_LEAST:
-            met = not proven and falls_short_nowhere(basis, workspace)
+            met = not proven and falls_short_nowhere(program, basis, workspace)
             for row in range(basis.slot_arm.shape[0]):
                 price = max(workspace.by_row[PRICE, row], 0.0)
-                workspace.by_row[SHORTFALL_PRICE, row] = price
+                if workspace.by_row.shape[0] > SHORTFALL_PRICE:
+                    workspace.by_row[SHORTFALL_PRICE, row] = price
                 if not proven:
                     workspace.by_row[RAY, row] = price
             if not met and not least_shortfall:
@@ -290,9 +292,9 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
     """Write argmax LP(mu_obj, mu_cons) into `allocation`, shape (K, C), starting from `basis`, and say how it went.
 
     OPTIMAL: `basis` is optimal; its shares and prices are in the workspace. (Where floors are met by a hair, the prices
-    are those among plans that fall short least, and SHORTFALL_PRICE is not zero.) INFEASIBLE: the workspace's ray
-    proves it and, if `least_shortfall`, the allocation falls short of the floors by the least total and then earns the
-    most; without it, `allocation` is untouched. PIVOT_LIMIT: nothing could be shown, `allocation` is untouched.
+    are those among plans that fall short least, and those of SHORTFALL_PRICE are not zero.) INFEASIBLE: the workspace's
+    ray proves it and, if `least_shortfall`, the allocation falls short of the floors by the least total and then earns
+    the most; without it, `allocation` is untouched. PIVOT_LIMIT: nothing could be shown, `allocation` is untouched.
 
     `owner` is 0, or for rules that plan round after round a number above SOMEBODY. If the workspace was left by the
     same owner, `basis` is the one it ended with, `allocation` what it wrote, and only contexts marked as changed and

@@ -38,7 +38,10 @@ SHORTFALL = -2
 NO_FLOOR = -1e200
 
 # Rows of Workspace.by_row, one number for each coupling row (or slot); ROW_SCALE has the objective's scale at its end.
-ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE, SHORTFALL_PRICE, ALLOWANCE = range(9)
+ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE = range(7)
+# One more for those who ask for it: the prices of the least total shortfall. A rule has no use for them, and 32 bytes
+# more for each thread made a GPU slower by a sixth.
+SHORTFALL_PRICE = 7
 # Rows of Workspace.by_arm.
 ARM_PRICE, ARM_DUAL_ROW, ARM_PRICE_SIZE, PRICE_AT_BOUND, REVENUE_SCALE = range(5)
 # Two more: p times revenue, and p times root, summed over the contexts whose key the arm is; NaN if not known.
@@ -107,7 +110,7 @@ class Workspace(NamedTuple):
     in every kernel that it passes through.
     """
 
-    by_row: np.ndarray  # float64, shape (9, M + 1)
+    by_row: np.ndarray  # float64, shape (7, M + 1), or (8, M + 1) with SHORTFALL_PRICE
     by_arm: np.ndarray  # float64, shape (7, K)
     by_context: np.ndarray  # float64, shape (6, C)
     face: np.ndarray  # bool, pairs that a second objective may use, shape (K, C)
@@ -128,13 +131,15 @@ def make_basis(n_contexts: int, n_rows: int) -> Basis:
     )
 
 
-def make_workspace(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int = 1) -> Workspace:
+def make_workspace(
+    n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int = 1, *, shortfall_prices: bool = False
+) -> Workspace:
     """Room for problems of this shape; `rows_per_arm` is the most rows that any arm takes part in."""
     entries = max(1, 2 * rows_per_arm * n_rows)
     counts = np.zeros(9, dtype=np.int64)
     counts[SCALES_AGE] = -1  # 0 when the first plan is counted
-    by_row = np.ones((9, n_rows + 1))
-    by_row[SHORTFALL_PRICE] = 0.0
+    by_row = np.ones((8 if shortfall_prices else 7, n_rows + 1))
+    by_row[SHORTFALL_PRICE:] = 0.0
     return Workspace(
         by_row=by_row,
         by_arm=np.zeros((7, n_arms)),

@@ -17,7 +17,6 @@ from arcbandit.kernels.pricing import (
     spread_over_arms,
 )
 from arcbandit.kernels.program import (
-    ALLOWANCE,
     ARM_DUAL_ROW,
     ARM_PRICE,
     DIRECTION,
@@ -28,6 +27,7 @@ from arcbandit.kernels.program import (
     KEY_REVENUE_SUM,
     KEY_SHARE,
     LEAST_SHARE,
+    NUCLEUS_SIDE,
     ORDER_KEPT,
     PIVOT_TOLERANCE,
     PIVOTS,
@@ -43,7 +43,7 @@ from arcbandit.kernels.program import (
 )
 
 STALLED_PIVOTS = 20
-RATIO_SLACK = 1e-3  # of what a column may be below zero: so far it may go for the sake of a larger pivot
+BEYOND_ROUNDING = 1.0 + 1e-15  # the column that sets the longest step must pass whatever rounding does
 
 
 @kernel
@@ -139,9 +139,7 @@ def blocking_column(program, basis, entering_context, bland, workspace):
         if rate > PIVOT_TOLERANCE:
             slack = 0.0
             if not bland:
-                slack = RATIO_SLACK * allowance_of(
-                    program, basis, position_of(basis, place, entering_context), workspace
-                )
+                slack = RATIO_TOLERANCE * part_of_floor(program, basis, place, entering_context, workspace)
             longest = min(longest, (max(value, 0.0) + slack) / rate)
     if longest == 1e300:
         return 0.0, -1
@@ -151,8 +149,7 @@ def blocking_column(program, basis, entering_context, bland, workspace):
     step = 0.0
     for place in range(2 * n_rows + 1):
         value, rate = step_of(basis, place, entering_context, workspace)
-        # Divided as above: the column that set `longest` must pass whatever rounding does.
-        if rate > PIVOT_TOLERANCE and max(value, 0.0) / rate <= longest:
+        if rate > PIVOT_TOLERANCE and max(value, 0.0) <= longest * rate * BEYOND_ROUNDING:
             position = position_of(basis, place, entering_context)
             index = column_index(basis, position, n_contexts, n_arms * n_contexts)
             better = rate > chosen_rate or (rate == chosen_rate and index < chosen_index)
@@ -164,6 +161,31 @@ def blocking_column(program, basis, entering_context, bland, workspace):
                 chosen_index = index
                 step = max(value, 0.0) / rate
     return step, chosen
+
+
+@kernel
+def part_of_floor(program, basis, place, entering_context, workspace):
+    """What a unit of the basic column at a place of the ratio test may lose, so that no floor loses more than itself.
+
+    A share of a large reward is given up less readily than one of a small reward: at most 1.
+    """
+    position = position_of(basis, place, entering_context)
+    n_rows = basis.slot_arm.shape[0]
+    context = position - n_rows
+    arm = 0
+    if position < n_rows:
+        arm, context = basis.slot_arm[position], basis.slot_context[position]
+        if context < 0:
+            return min(1.0, abs(program.floors[arm]) / workspace.by_row[ROW_SCALE, arm])
+    else:
+        arm = basis.key[context]
+    coefficient = abs(revenue_of(program, arm, context))
+    part = 1.0
+    for place_of_row in range(program.arm_rows.shape[1]):
+        signed = program.arm_rows[arm, place_of_row]
+        if signed != 0 and part * coefficient > abs(program.floors[abs(signed) - 1]):
+            part = abs(program.floors[abs(signed) - 1]) / coefficient
+    return part
 
 
 @kernel
@@ -215,7 +237,7 @@ def measure_allowances(program, basis, workspace):
     That is a small part of the floor, and what rounding may have done to the sum that is compared with it.
     """
     n_rows = basis.slot_arm.shape[0]
-    allowance = workspace.by_row[ALLOWANCE]
+    allowance = workspace.by_row[NUCLEUS_SIDE]
     for row in range(n_rows):
         allowance[row] = 0.0
     for context in range(basis.key.shape[0]):
@@ -244,7 +266,7 @@ def add_terms(program, arm, context, share, by_row):
 def allowance_of(program, basis, position, workspace):
     """How far below zero a basic column may be; `measure_allowances` was called for this basis."""
     n_rows = basis.slot_arm.shape[0]
-    allowance = workspace.by_row[ALLOWANCE]
+    allowance = workspace.by_row[NUCLEUS_SIDE]
     if position < n_rows:
         arm, context = basis.slot_arm[position], basis.slot_context[position]
         if context < 0:
@@ -267,6 +289,7 @@ def most_negative(program, basis, workspace):
     n_rows = basis.slot_arm.shape[0]
     if not write_least(basis, workspace) < 0.0:
         return -1
+    measure_allowances(program, basis, workspace)
     worst = 0.0
     chosen = -1
     # Each slot, then the key of each slot's context: that of a context without slots has all of it.
@@ -399,7 +422,6 @@ def simplex(program, basis, allowed, weight, shortfall_price, dual, kept, evalua
         if not evaluated and not evaluate(program, basis, weight, shortfall_price, workspace):
             return PlanStatus.PIVOT_LIMIT
         evaluated = False
-        measure_allowances(program, basis, workspace)
         leaving = most_negative(program, basis, workspace)
         if dual and leaving >= 0:
             # Dual steps shift costs and so have no measure of progress; those that go on for too long are given up

@@ -8,7 +8,7 @@ import pytest
 from arcbandit import InfeasibleError, Instance, PlanningError, analyse, paper_instance, plan, solve_lp
 from arcbandit.certificate import Coefficients, certify_least_shortfall, certify_optimal, proves_infeasible
 from arcbandit.oracle import _SlackProblem
-from arcbandit.planning import PlanStatus
+from arcbandit.planning import PlanStatus, make_program
 from tests.certificates import Problem, check_optimal
 from tests.long import cases
 from tests.reference.exact import exact_plan
@@ -106,9 +106,10 @@ class TestCertificate:
         np.array([0.5, 0.25]),
         np.zeros((0, 2), dtype=bool),
     )
+    PROGRAM = make_program(PROBLEM.objective, PROBLEM.revenue, PROBLEM.floors, PROBLEM.members)
 
     def test_the_right_plan_holds(self):
-        certificate = certify_optimal(self.PROBLEM, np.array([[0.75], [0.25]]), np.array([0.0, 3.0]))
+        certificate = certify_optimal(self.PROGRAM, np.array([[0.75], [0.25]]), np.array([0.0, 3.0]))
         assert certificate.holds
         assert max(certificate) < 1e-15
 
@@ -124,7 +125,7 @@ class TestCertificate:
         ids=["a floor missed", "revenue given away", "a price too low", "a price too high", "a price of a slack floor"],
     )
     def test_a_wrong_plan_does_not_hold(self, shares, prices):
-        assert not certify_optimal(self.PROBLEM, np.array(shares), np.array(prices)).holds
+        assert not certify_optimal(self.PROGRAM, np.array(shares), np.array(prices)).holds
 
     def test_of_least_shortfall(self):
         """Floors of 3 and 1 take three quarters and the whole of the context: three quarters of arm 1's are missing."""

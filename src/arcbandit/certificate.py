@@ -5,12 +5,14 @@ Y_k adds up the prices of the rows that arm k counts for. So an allocation that 
 optimal, and prices at which sum_c max_k Y_k b_kc < y . r show that no allocation meets them.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.kernels.program import NO_FLOOR
+from arcbandit.kernels.certificate import FLOOR_ERROR, VALUE_ERROR, measure_errors
+from arcbandit.kernels.program import NO_FLOOR, Program
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -58,7 +60,7 @@ class Coefficients(NamedTuple):
 
     def best(self, worth: Floats) -> Floats:
         """The most that any available pair of each context is worth, shape (C,)."""
-        return np.asarray(np.where(self.available, worth, -np.inf).max(axis=0))
+        return np.asarray((worth if self.available.all() else np.where(self.available, worth, -np.inf)).max(axis=0))
 
 
 class _Account(NamedTuple):
@@ -69,7 +71,6 @@ class _Account(NamedTuple):
     terms: Floats  # |floor| and |revenues| that are compared, shape (M,)
     rounding: Floats  # what rounding of shares may change, over TOLERANCE, shape (M,)
     value: float
-    gross: float  # the value if no revenue were negative
 
 
 def _account(problem: Coefficients, allocation: Floats) -> _Account:
@@ -77,27 +78,24 @@ def _account(problem: Coefficients, allocation: Floats) -> _Account:
     size = np.abs(problem.revenue)
     return _Account(
         asked=asked,
-        lacking=np.maximum(problem.floors - problem.by_row((problem.revenue * allocation).sum(axis=1)), 0.0),
-        terms=np.abs(asked) + problem.by_row((size * allocation).sum(axis=1)),
-        rounding=ROUNDING * problem.by_row((size * (allocation > 0.0)).sum(axis=1)),
-        value=float((problem.objective * allocation).sum()),
-        gross=float((np.abs(problem.objective) * allocation).sum()),
+        lacking=np.maximum(problem.floors - problem.by_row(_by_arm(problem.revenue, allocation)), 0.0),
+        terms=np.abs(asked) + problem.by_row(_by_arm(size, allocation)),
+        rounding=ROUNDING * problem.by_row(_by_arm(size, (allocation > 0.0).astype(np.float64))),
+        value=float(np.vdot(problem.objective, allocation)),
     )
 
 
-def certify_optimal(problem: Coefficients, allocation: Floats, prices: Floats) -> Certificate:
+def _by_arm(coefficients: Floats, shares: Floats) -> Floats:
+    """The sums over contexts, shape (K,)."""
+    return np.asarray(np.einsum("kc,kc->k", coefficients, shares))
+
+
+def certify_optimal(program: Program, allocation: Floats, prices: Floats) -> Certificate:
     """Whether an allocation meets the floors, and the prices, shape (M,), prove that none earns more."""
-    found = _account(problem, allocation)
-    worth = problem.objective + problem.revenue * problem.by_arm(prices)[:, np.newaxis]
-    bound = problem.best(worth).sum() - prices @ found.asked
-    error = max(abs(bound - found.value), prices @ found.lacking)
-    in_use = np.abs(worth - problem.objective) * (allocation > 0.0)
-    at_stake = problem.best(np.abs(problem.objective)).sum()
-    size = found.gross + prices @ found.terms + ROUNDING * (at_stake + in_use.sum())
-    return Certificate(
-        floor_error=_relative(found.lacking, np.abs(found.asked) + found.rounding),
-        value_error=_relative(error, size),
-    )
+    n_arms, n_rows = len(program.objective), len(program.floors)
+    errors = np.empty(2)
+    measure_errors(program, prices, allocation, ROUNDING, np.empty((3, n_rows)), np.empty(n_arms), errors)
+    return Certificate(floor_error=float(errors[FLOOR_ERROR]), value_error=float(errors[VALUE_ERROR]))
 
 
 def proves_infeasible(problem: Coefficients, prices: Floats) -> bool:
@@ -163,11 +161,11 @@ def _losses(problem: Coefficients, worth: Floats, short_worth: Floats, allocatio
     return gain[beyond], loss[beyond]
 
 
-def _relative(error: Floats | float, size: Floats | float) -> float:
-    """The largest error over its size; an error of nothing is none, and one of zero size is infinite."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.divide(error, size)
-    return float(np.max(np.where(np.equal(error, 0.0), 0.0, ratio), initial=0.0))
+def _relative(error: float, size: float) -> float:
+    """An error over its size; an error of nothing is none, and one of zero size is infinite."""
+    if error == 0.0:
+        return 0.0
+    return float(error / size) if size > 0.0 else math.inf
 
 
 def _largest_ratio(gain: Floats, loss: Floats) -> float:

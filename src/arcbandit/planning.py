@@ -366,9 +366,7 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
     basis = make_basis(n_contexts, n_rows) if start is None else Basis(*(part.copy() for part in start))
     workspace = make_workspace(n_arms, n_contexts, n_rows, program.arm_rows.shape[1], shortfall_prices=True)
     allocation = np.zeros((n_arms, n_contexts))
-    # Read-only arrays would be another compiled signature.
-    writable = Program(*(part if part.flags.writeable else part.copy() for part in program))
-    status = PlanStatus(plan_kernel(writable, basis, least_shortfall, 0, workspace, allocation))
+    status = PlanStatus(plan_kernel(_writable(program), basis, least_shortfall, 0, workspace, allocation))
     infeasible = status == PlanStatus.INFEASIBLE
     return Solution(
         status=status,
@@ -378,6 +376,11 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
         shortfall_prices=workspace.by_row[SHORTFALL_PRICE, :n_rows],
         basis=basis,
     )
+
+
+def _writable(program: Program) -> Program:
+    """The program without read-only arrays, which would be another compiled signature."""
+    return Program(*(part if part.flags.writeable else part.copy() for part in program))
 
 
 def _solve(
@@ -408,7 +411,7 @@ def _solve(
             solution = solution._replace(
                 prices=prices_among_all(problem, solution.allocation, solution.shortfall_prices, solution.prices)
             )
-        certificate = _certify(problem, solution, on_infeasible)
+        certificate = _certify(program, problem, solution, on_infeasible)
     else:
         from arcbandit.highs import solve_with_highs
 
@@ -428,12 +431,12 @@ def _solve(
     return found
 
 
-def _certify(problem: Coefficients, solution: Solution, on_infeasible: str) -> Certificate | None:
+def _certify(program: Program, problem: Coefficients, solution: Solution, on_infeasible: str) -> Certificate | None:
     """Prove what the kernel found, or refuse it: rounding can lead it astray where coefficients span many decades."""
     if solution.status == PlanStatus.PIVOT_LIMIT:
         return None
     if solution.status == PlanStatus.OPTIMAL:
-        certificate = certify_optimal(problem, solution.allocation, np.maximum(solution.prices, 0.0))
+        certificate = certify_optimal(_writable(program), solution.allocation, np.maximum(solution.prices, 0.0))
         holds = certificate.holds
     else:
         certificate = certify_least_shortfall(problem, solution.allocation, solution.shortfall_prices, solution.prices)

@@ -1,0 +1,78 @@
+"""The closed-form proof that a plan is optimal, by weak duality: one pass over the problem."""
+
+import math
+
+from arcbandit.kernels.compile import entry_kernel, kernel
+from arcbandit.kernels.factors import objective_of, revenue_of
+from arcbandit.kernels.pricing import spread_over_arms
+from arcbandit.kernels.program import NO_FLOOR
+
+# Rows of the scratch of `measure_errors`: what each coupling row earns, the sizes that add up to it, and the sizes of
+# the coefficients in use.
+EARNED, TERMS, IN_USE = range(3)
+# Places of its result.
+FLOOR_ERROR, VALUE_ERROR = range(2)
+
+
+@kernel
+def relative(error, size):
+    """An error over its size; nothing is none of anything, and anything is infinitely much of nothing."""
+    if error == 0.0:
+        return 0.0
+    return error / size if size > 0.0 else math.inf
+
+
+@entry_kernel
+def measure_errors(program, prices, allocation, rounding, by_row, arm_prices, errors):
+    """Write how far an allocation, shape (K, C), is from proven optimal by prices >= 0, shape (M,).
+
+    FLOOR_ERROR is the largest part of a floor that is missing, VALUE_ERROR what the revenue and the most that the
+    prices allow differ by, or what is missing is worth, in terms of their sizes. Of all coefficients in use `rounding`
+    times their size counts as size too. `by_row`, shape (3, M), and `arm_prices`, shape (K,), are scratch.
+    """
+    n_arms, n_contexts = program.objective.shape
+    n_rows = program.floors.shape[0]
+    spread_over_arms(program, prices, arm_prices)
+    for row in range(n_rows):
+        by_row[EARNED, row] = 0.0
+        by_row[TERMS, row] = 0.0
+        by_row[IN_USE, row] = 0.0
+    value = 0.0
+    bound = 0.0
+    size = 0.0
+    for context in range(n_contexts):
+        best = -math.inf
+        at_stake = 0.0
+        for arm in range(n_arms):
+            if not program.available[arm, context]:
+                continue
+            share = allocation[arm, context]
+            objective = objective_of(program, arm, context)
+            revenue = revenue_of(program, arm, context)
+            best = max(best, objective + arm_prices[arm] * revenue)
+            at_stake = max(at_stake, abs(objective))
+            if share == 0.0:
+                continue
+            value += objective * share
+            size += abs(objective) * share + rounding * abs(arm_prices[arm] * revenue)
+            for place in range(program.arm_rows.shape[1]):
+                signed = program.arm_rows[arm, place]
+                if signed != 0:
+                    row = abs(signed) - 1
+                    by_row[EARNED, row] += revenue * share if signed > 0 else -revenue * share
+                    by_row[TERMS, row] += abs(revenue) * share
+                    by_row[IN_USE, row] += abs(revenue)
+        bound += best
+        size += rounding * at_stake
+    worth_of_missing = 0.0
+    errors[FLOOR_ERROR] = 0.0
+    for row in range(n_rows):
+        floor = program.floors[row]
+        if floor != NO_FLOOR:
+            missing = max(floor - by_row[EARNED, row], 0.0)
+            error = relative(missing, abs(floor) + rounding * by_row[IN_USE, row])
+            errors[FLOOR_ERROR] = max(errors[FLOOR_ERROR], error)
+            worth_of_missing += prices[row] * missing
+            bound -= prices[row] * floor
+            size += prices[row] * (abs(floor) + by_row[TERMS, row])
+    errors[VALUE_ERROR] = relative(max(abs(bound - value), worth_of_missing), size)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.kernels.certificate import FLOOR_ERROR, VALUE_ERROR, measure_errors
+from arcbandit.kernels.certificate import measure_errors
 from arcbandit.kernels.program import NO_FLOOR, Program
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ TOLERANCE = 1e-8  # of the sizes below
 # and a sum over pairs by as much of the coefficients in use. Relative to TOLERANCE:
 ROUNDING = 8 * 2.2e-16 / TOLERANCE
 # Where coefficients of floors span more than this, what is rounding beside the largest of them may be much beside the
-# others: the sizes of a plan of least shortfall are then taken more strictly.
+# others: errors are then measured more strictly.
 WIDE = 1e9
 LOSS_ROUNDING = 1e-13  # of the terms of a loss
 
@@ -93,9 +93,16 @@ def _by_arm(coefficients: Floats, shares: Floats) -> Floats:
 def certify_optimal(program: Program, allocation: Floats, prices: Floats) -> Certificate:
     """Whether an allocation meets the floors, and the prices, shape (M,), prove that none earns more."""
     n_arms, n_rows = len(program.objective), len(program.floors)
-    errors = np.empty(2)
+    errors = np.empty(3)
     measure_errors(program, prices, allocation, ROUNDING, np.empty((3, n_rows)), np.empty(n_arms), errors)
-    return Certificate(floor_error=float(errors[FLOOR_ERROR]), value_error=float(errors[VALUE_ERROR]))
+    floor_error, value_error, strict_floor_error = errors.tolist()
+    if floor_error <= TOLERANCE < strict_floor_error:
+        counts = np.array(
+            [any(program.floors[abs(row) - 1] != NO_FLOOR for row in own if row) for own in program.arm_rows]
+        )
+        if _is_wide(program.weights * program.revenue, program.available & counts[:, np.newaxis]):
+            floor_error = strict_floor_error
+    return Certificate(floor_error, value_error)
 
 
 def proves_infeasible(problem: Coefficients, prices: Floats) -> bool:
@@ -131,7 +138,8 @@ def certify_least_shortfall(
     revenue where the shortfall is the least. Both have shape (M,).
     """
     found = _account(problem, allocation)
-    wide = _is_wide(problem)
+    owed = problem.by_arm((problem.floors != NO_FLOOR).astype(np.float64)) > 0.0
+    wide = _is_wide(problem.revenue, problem.available & owed[:, np.newaxis])
     total = found.lacking.sum()
     short_prices = np.clip(shortfall_prices, 0.0, 1.0)
     short_worth = problem.revenue * problem.by_arm(short_prices)[:, np.newaxis]
@@ -174,7 +182,7 @@ def _largest_ratio(gain: Floats, loss: Floats) -> float:
     return float((gain[counts] / loss[counts]).max(initial=0.0))
 
 
-def _is_wide(problem: Coefficients) -> bool:
-    counts = problem.by_arm((problem.floors != NO_FLOOR).astype(np.float64))[:, np.newaxis] > 0.0
-    sizes = np.abs(problem.revenue[counts & problem.available & (problem.revenue != 0.0)])
+def _is_wide(revenue: Floats, counts: Flags) -> bool:
+    """Whether the coefficients that count for a floor span many decades."""
+    sizes = np.abs(revenue[counts & (revenue != 0.0)])
     return bool(sizes.size and sizes.max() > WIDE * sizes.min())

@@ -11,7 +11,7 @@ from arcbandit.kernels.program import NO_FLOOR
 # the coefficients in use.
 EARNED, TERMS, IN_USE = range(3)
 # Places of its result.
-FLOOR_ERROR, VALUE_ERROR = range(2)
+FLOOR_ERROR, VALUE_ERROR, STRICT_FLOOR_ERROR = range(3)
 
 
 @kernel
@@ -28,7 +28,8 @@ def measure_errors(program, prices, allocation, rounding, by_row, arm_prices, er
 
     FLOOR_ERROR is the largest part of a floor that is missing, VALUE_ERROR what the revenue and the most that the
     prices allow differ by, or what is missing is worth, in terms of their sizes. Of all coefficients in use `rounding`
-    times their size counts as size too. `by_row`, shape (3, M), and `arm_prices`, shape (K,), are scratch.
+    times their size counts as size too, but not in STRICT_FLOOR_ERROR, which is FLOOR_ERROR otherwise. `by_row`, shape
+    (3, M), and `arm_prices`, shape (K,), are scratch.
     """
     n_arms, n_contexts = program.objective.shape
     n_rows = program.floors.shape[0]
@@ -66,12 +67,14 @@ def measure_errors(program, prices, allocation, rounding, by_row, arm_prices, er
         size += rounding * at_stake
     worth_of_missing = 0.0
     errors[FLOOR_ERROR] = 0.0
+    errors[STRICT_FLOOR_ERROR] = 0.0
     for row in range(n_rows):
         floor = program.floors[row]
         if floor != NO_FLOOR:
             missing = max(floor - by_row[EARNED, row], 0.0)
             error = relative(missing, abs(floor) + rounding * by_row[IN_USE, row])
             errors[FLOOR_ERROR] = max(errors[FLOOR_ERROR], error)
+            errors[STRICT_FLOOR_ERROR] = max(errors[STRICT_FLOOR_ERROR], relative(missing, abs(floor)))
             worth_of_missing += prices[row] * missing
             bound -= prices[row] * floor
             size += prices[row] * (abs(floor) + by_row[TERMS, row])

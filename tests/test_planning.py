@@ -324,8 +324,10 @@ class TestInfeasibleFloors:
             problem = with_floors(at_border, best)
             check_optimal(problem, problem.solve())
             beyond = with_floors(at_border, best + excess * at_border.row_scale)
-            # Raised by its own scale, a floor that was below zero may end at zero, where it asks for nothing.
-            assert infeasibility(beyond, np.ones(beyond.floors.size) * beyond.asks) > 0 or not beyond.asks.all()
+            # Raised by its own scale, a floor that was below zero may end at zero, where it asks for nothing; these
+            # prices prove nothing then, and the status below is shown by those of the plan.
+            if beyond.asks.all():
+                assert infeasibility(beyond, np.ones(beyond.floors.size)) > 0
             assert beyond.solve(on_infeasible="least_shortfall").status == PlanStatus.INFEASIBLE
 
 

@@ -7,6 +7,7 @@ import narwhals
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -270,8 +271,7 @@ class TestInstances:
         assert Instance(narwhals.from_native(polars_means()), FLOORS, PROBABILITIES, contexts=CONTEXTS) == EXPECTED
 
     def test_any_frame_that_narwhals_reads_will_do(self):
-        """pyarrow's tables, where it is installed."""
-        pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not among the packages the tests are run with")
+        """pyarrow's tables among them."""
         table = pyarrow.table({"arm": list(ARMS)} | {name: MEANS[:, at] for at, name in enumerate(CONTEXTS)})
         assert Instance(table, FLOORS, PROBABILITIES) == EXPECTED
 

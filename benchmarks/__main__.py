@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from arcbandit.kernels.cuda import device_available
+from arcbandit.compilation.cuda import device_available
 from benchmarks import alternatives, device, learning, planning, plot, startup
 from benchmarks.measure import Outcome, Spread, Workload, machine, record, times_as_text, version_of
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcbandit.compilation.compile import entry_kernel
 from arcbandit.instance import GroupFloor, Instance
-from arcbandit.kernels.compile import entry_kernel
 from arcbandit.kernels.confidence import (
     INVERSE_ROOT,
     MEAN,

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from arcbandit.kernels.cuda import device_available
+from arcbandit.compilation.cuda import device_available
 from arcbandit.simulation.device import device_name
 
 # Relative; HiGHS stops at 1e-7 by default, so a smaller difference may be its own.

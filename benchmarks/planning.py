@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from arcbandit.compilation.compile import entry_kernel
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.instance import Instance
-from arcbandit.kernels.compile import entry_kernel
 from arcbandit.kernels.planning import plan
 from arcbandit.kernels.program import PIVOTS, PlanStatus, Program, make_basis, make_workspace
 from arcbandit.planning import make_program, solve_program

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.table import Table
 
-from arcbandit.kernels.compile import entry_kernel
+from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor, record_reward
 from arcbandit.kernels.counter import DECISION, uniforms
 from arcbandit.kernels.factors import factorise, is_peeled

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from arcbandit.kernels.compile import CACHE_VARIABLE
+from arcbandit.compilation.compile import CACHE_VARIABLE
 from benchmarks.measure import Outcome, Requirement, Spread, Workload
 
 OPTIMAL_REVENUE = 5.25  # f* of instance nu

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from arcbandit.compilation.compile import entry_kernel
 from arcbandit.instance import Instance
-from arcbandit.kernels.compile import entry_kernel
 from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
 from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import Plan

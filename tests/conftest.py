@@ -2,7 +2,7 @@
 
 import numba
 
-from arcbandit.kernels.compile import chosen_way, config
+from arcbandit.compilation.compile import chosen_way, config
 
 
 def pytest_report_header():

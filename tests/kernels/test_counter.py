@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from arcbandit.kernels.compile import entry_kernel
+from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.counter import DECISION, POLICY, REWARD, philox, standard_normal, uniforms
 
 

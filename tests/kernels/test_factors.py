@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from arcbandit.kernels.compile import entry_kernel
+from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.factors import factorise, is_peeled, solve_columns, solve_rows
 from arcbandit.kernels.pricing import measure_scales
 from arcbandit.kernels.program import BY_COLUMN, BY_ROW, NUCLEUS, SHORTFALL, SURPLUS, Basis, make_workspace

@@ -18,8 +18,8 @@ from arcbandit.kernels.program import (
 )
 from arcbandit.planning import assemble_program, solve_program
 from tests.certificates import Problem, check_infeasible
+from tests.compilation.small_package import environment
 from tests.kernels.modes import CASES, COMPILED
-from tests.kernels.test_compile import environment
 from tests.strategies import KINDS, random_case
 
 UNTOUCHED = -7.0

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from arcbandit.kernels.compile import entry_kernel
+from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.pricing import best_pair, evaluate, first_improving, measure_scales, price_rows
 from arcbandit.kernels.program import (
     KEY_SHARE,

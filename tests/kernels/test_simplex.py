@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from arcbandit.kernels.compile import entry_kernel
+from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.planning import crash_basis, open_rows, write_allocation
 from arcbandit.kernels.pricing import evaluate, evaluate_again, measure_scales
 from arcbandit.kernels.program import (

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import arcbandit
+from arcbandit.compilation.compile import entry_kernel
 from arcbandit.errors import InvalidInputError, UnknownNameError
-from arcbandit.kernels.compile import entry_kernel
 from arcbandit.kernels.confidence import PULLS
 from arcbandit.kernels.counter import DECISION, uniforms
 from arcbandit.kernels.sampling import context_from_uniform

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from arcbandit import OLP, Instance, Summary, Trace, simulate
+from arcbandit.compilation import cuda
 from arcbandit.errors import InvalidInputError, MissingExtraError
-from arcbandit.kernels import cuda
 from arcbandit.simulation import device, run
 from arcbandit.simulation.device_kernels import TUPLES
 from arcbandit.simulation.loop import play_rounds

@@ -2,7 +2,7 @@
 
 import math
 
-from arcbandit.kernels.compile import entry_kernel, kernel
+from arcbandit.compilation.compile import entry_kernel, kernel
 from arcbandit.kernels.factors import objective_of, revenue_of
 from arcbandit.kernels.pricing import spread_over_arms
 from arcbandit.kernels.program import NO_FLOOR

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arcbandit.kernels.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel
 
 # Rows of Statistics.by_pair.
 PULLS, MEAN, INVERSE_ROOT = range(3)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from arcbandit.kernels.compile import kernel
+from arcbandit.compilation.compile import kernel
 
 # What a number is drawn for; the decision block holds the context's uniform and the arm's.
 DECISION, REWARD, POLICY = range(3)

@@ -5,7 +5,7 @@ are roots. Columns with one open entry are eliminated from the roots outward, th
 leaves inward; what remains are cycles (and, with group floors, a few dense rows), solved by dense elimination.
 """
 
-from arcbandit.kernels.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.program import (
     BY_COLUMN,
     BY_ROW,

@@ -1,6 +1,6 @@
 """The planning problem solved: from any basis, or from none, to an optimal plan or a proof that there is none."""
 
-from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
+from arcbandit.compilation.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.factors import objective_of, revenue_of
 from arcbandit.kernels.pricing import FEW_PAIRS, evaluate_again, measure_scales, pair_excess, spread_over_arms
 from arcbandit.kernels.program import (

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from arcbandit.kernels.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.factors import (
     factorise,
     is_peeled,

@@ -1,6 +1,6 @@
 """From a uniform number to a context, an arm, or an index."""
 
-from arcbandit.kernels.compile import kernel
+from arcbandit.compilation.compile import kernel
 
 
 @kernel

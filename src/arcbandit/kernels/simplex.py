@@ -6,7 +6,7 @@ pivots that move nothing switch to Bland's rule, which cannot cycle.
 
 import numpy as np
 
-from arcbandit.kernels.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.factors import is_peeled, objective_of, revenue_of, solve_columns, solve_rows
 from arcbandit.kernels.pricing import (
     best_pair,

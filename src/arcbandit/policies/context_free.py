@@ -2,7 +2,7 @@
 
 import math
 
-from arcbandit.kernels.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import MEAN, PULLS
 from arcbandit.policies.state import (
     DIALS,

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from arcbandit.kernels.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import (
     INVERSE_ROOT,
     MEAN,

@@ -5,7 +5,7 @@ Rewards and floors are counted in units of an upper bound on the mean rewards.
 
 import math
 
-from arcbandit.kernels.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, explore_unplayed, radius_factor
 from arcbandit.policies.state import (
     DIALS,

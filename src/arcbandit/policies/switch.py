@@ -4,7 +4,7 @@ An enumeration chooses the rule, not a function passed in: functions as argument
 process.
 """
 
-from arcbandit.kernels.compile import entry_kernel, kernel
+from arcbandit.compilation.compile import entry_kernel, kernel
 from arcbandit.kernels.confidence import record_reward
 from arcbandit.kernels.counter import DECISION, uniforms
 from arcbandit.kernels.sampling import arm_from_uniform

@@ -1,6 +1,6 @@
 """Thompson LP: plan with means drawn from what they may be."""
 
-from arcbandit.kernels.compile import rare_kernel
+from arcbandit.compilation.compile import rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN
 from arcbandit.kernels.counter import POLICY, standard_normal
 from arcbandit.policies.base import Policy

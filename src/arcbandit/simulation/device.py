@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcbandit.compilation.compile import config
+from arcbandit.compilation.cuda import device_available, import_cuda
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import choice
-from arcbandit.kernels.compile import config
-from arcbandit.kernels.cuda import device_available, import_cuda
 from arcbandit.policies.base import Policy
 from arcbandit.policies.olp import OLP
 from arcbandit.simulation.device_kernels import (

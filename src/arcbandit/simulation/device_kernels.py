@@ -13,9 +13,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from arcbandit.kernels.compile import config, kernel
+from arcbandit.compilation.compile import config, kernel
+from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.confidence import Statistics
-from arcbandit.kernels.cuda import compile_for_device, with_shape
 from arcbandit.kernels.program import Workspace
 from arcbandit.policies.base import Policy
 from arcbandit.policies.state import KnownProblem, Memory

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.kernels.compile import entry_kernel, kernel
+from arcbandit.compilation.compile import entry_kernel, kernel
 from arcbandit.simulation.loop import N_KINDS, N_METRICS
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arcbandit.kernels.compile import entry_kernel, kernel, rare_kernel
+from arcbandit.compilation.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor
 from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
 from arcbandit.kernels.pricing import FEW_PAIRS

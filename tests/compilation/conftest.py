@@ -1,6 +1,6 @@
 import pytest
 
-from tests.kernels.small_package import write_small_package
+from tests.compilation.small_package import write_small_package
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ import os
 import shutil
 from pathlib import Path
 
-from arcbandit.kernels import compile as compiling
+from arcbandit.compilation import compile as compiling
 
 SOURCE = Path(compiling.__file__).resolve().parents[1]
 DECORATORS = ("compile.py", "numba_pipeline.py", "numba_options.py", "trial.py")
 
 OUTER = """
-from small.kernels.compile import entry_kernel
+from small.compilation.compile import entry_kernel
 from small.kernels.inner import scaled
 
 @entry_kernel
@@ -18,7 +18,7 @@ def outer(x):
     return scaled(x) + 1.0
 """
 INNER = """
-from small.kernels.compile import kernel
+from small.compilation.compile import kernel
 
 @kernel
 def scaled(x):
@@ -39,10 +39,12 @@ def environment(**changes):
 def write_small_package(folder):
     """Write it into a folder; return the folder of its kernels, one of which calls the other."""
     kernels = folder / "small" / "kernels"
+    compilation = folder / "small" / "compilation"
     kernels.mkdir(parents=True)
+    compilation.mkdir()
     for name in DECORATORS:
-        shutil.copy(SOURCE / "kernels" / name, kernels)
-    for package in (kernels, kernels.parent):
+        shutil.copy(SOURCE / "compilation" / name, compilation)
+    for package in (kernels, compilation, kernels.parent):
         (package / "__init__.py").touch()
     (kernels / "outer.py").write_text(OUTER)
     (kernels / "inner.py").write_text(INNER.format(factor="2.0"))

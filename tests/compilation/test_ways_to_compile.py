@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from arcbandit.kernels.compile import config
+from arcbandit.compilation.compile import config
+from tests.compilation.small_package import INNER, environment
 from tests.kernels.modes import COMPILED
-from tests.kernels.small_package import INNER, environment
 
 pytestmark = pytest.mark.skipif(
     not COMPILED or bool(config.BOUNDSCHECK), reason="runs in processes of its own, so that once is enough"
@@ -21,7 +21,7 @@ SMALL_WAY = """
 import warnings
 with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")
-    from small.kernels import compile
+    from small.compilation import compile
     from small.kernels.outer import outer
     value = outer(10.0)
 print(value, sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
@@ -138,7 +138,7 @@ class TestTheWayToCompile:
     def test_is_found_out_once_for_a_folder(self, settings, small_package):
         """Each verdict is read from disk from then on: a trial that would fail is not made again."""
         assert lines(SMALL_WAY, **settings)[-1] == "fast 0"
-        broken = "import small.kernels.trial as trial; trial.try_out = None"
+        broken = "import small.compilation.trial as trial; trial.try_out = None"
         assert lines(f"{broken}\n{SMALL_WAY}", **settings)[-1] == "fast 0"
         found = lines(f"{broken}\n{SMALL_WAY}", **settings, ARCBANDIT_PLAIN_NUMBA="1")
         assert found[1] == "-documented 1"  # had not been tried yet
@@ -147,7 +147,7 @@ class TestTheWayToCompile:
 
     def test_is_tried_again_after_a_full_disk(self, settings):
         """What may be over next time is not kept."""
-        full = "import small.kernels.trial as trial\ndef full(*_, **__): raise OSError(28, 'No space left')\n"
+        full = "import small.compilation.trial as trial\ndef full(*_, **__): raise OSError(28, 'No space left')\n"
         found = lines(f"{full}trial.try_out = full\n{SMALL_WAY}", **settings)
         assert found[1] == "-documented 1"
         assert "No space left" in found[2]
@@ -181,8 +181,8 @@ class TestTheWayToCompile:
         assert lines(SMALL_WAY, **settings)[0] == "31.0 0 1"
 
     def test_is_not_looked_for_where_nothing_is_compiled(self, settings):
-        script = "from small.kernels import compile; import small.kernels.outer; print(compile.cache_folder().name)\n"
-        script += "import sys; print('small.kernels.numba_pipeline' in sys.modules)"
+        script = "from small.compilation import compile; import small.kernels.outer; print(compile.cache_folder().name)\n"
+        script += "import sys; print('small.compilation.numba_pipeline' in sys.modules)"
         (folder, loaded) = lines(f"{ONLY_DOCUMENTED}\n{script}", **settings, NUMBA_DISABLE_JIT="1")
         assert (len(folder), loaded) == (16, "False")
 

@@ -1,7 +1,7 @@
 """How a kernel becomes code for a GPU: by the optimiser and code generator of llvmlite, as on the CPU.
 
 numba-cuda hands what it lowers to NVVM, whose older optimiser leaves twice the code, most of it address arithmetic and
-copies of loops: measured on rounds of OLP, a GPU spends its time waiting for instructions. Only `kernels/cuda.py`
+copies of loops: measured on rounds of OLP, a GPU spends its time waiting for instructions. Only `compilation/cuda.py`
 imports this module, for it needs the package numba-cuda.
 """
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from arcbandit.compilation.compile import cache_folder, cache_on_disk, config
 from arcbandit.errors import MissingExtraError
-from arcbandit.kernels.compile import cache_folder, cache_on_disk, config
 
 
 def import_cuda() -> Any:
@@ -57,7 +57,7 @@ class DeviceKernel:
         self._dispatcher = dispatcher
 
     def __getitem__(self, threads: tuple[int, int]) -> Callable[..., None]:
-        from arcbandit.kernels.device_code import device_code
+        from arcbandit.compilation.device_code import device_code
 
         launch = self._dispatcher[threads]
 
@@ -101,6 +101,6 @@ def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:
     """A function for kernels of a GPU: an array, known to have this shape."""
     if config.ENABLE_CUDASIM:
         return lambda array: array
-    from arcbandit.kernels import device_code
+    from arcbandit.compilation import device_code
 
     return device_code.with_shape(shape)

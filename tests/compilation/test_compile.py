@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from arcbandit.kernels import compile as compiling
-from tests.kernels.small_package import INNER, SOURCE, environment
+from arcbandit.compilation import compile as compiling
+from tests.compilation.small_package import INNER, SOURCE, environment
 
 CALL_SMALL = """
 from small.kernels.outer import outer
 print(outer(10.0), sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
 """
 CONSTANTS = """
-from small.kernels.compile import entry_kernel, kernel, rare_kernel
+from small.compilation.compile import entry_kernel, kernel, rare_kernel
 
 @kernel
 def copied(x, turns):

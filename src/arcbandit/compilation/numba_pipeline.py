@@ -1,7 +1,7 @@
 """How kernels are compiled fast: a pipeline built from parts inside Numba, which its releases may move.
 
-Nothing here is documented by Numba. `kernels/compile.py` alone imports this module, tries it on small kernels, and
-turns to `kernels/numba_options.py` where the import or the trial fails.
+Nothing here is documented by Numba. `compilation/compile.py` alone imports this module, tries it on small kernels, and
+turns to `compilation/numba_options.py` where the import or the trial fails.
 """
 
 import gc

@@ -1,8 +1,8 @@
 """The decorators that turn a function into a kernel.
 
-They compile by `kernels/numba_pipeline.py`, which is built from parts inside Numba; where a release of Numba has moved
-these, or ``ARCBANDIT_PLAIN_NUMBA=1`` asks for it, by `kernels/numba_options.py`. The code that comes of it computes the
-same to the last bit, but takes several times as long to compile.
+They compile by `numba_pipeline.py`, which is built from parts inside Numba; where a release of Numba has moved these,
+or ``ARCBANDIT_PLAIN_NUMBA=1`` asks for it, by `numba_options.py`. The code that comes of it computes the same to the
+last bit, but takes several times as long to compile.
 
 Numba's own disk cache looks only at the file of the function it compiles, so an edit in a *called* kernel would go
 unnoticed. The cache folder is therefore named after a hash of every source that may hold a kernel.
@@ -23,7 +23,7 @@ import llvmlite  # type: ignore[import-untyped]
 import numba
 
 PACKAGE = Path(__file__).resolve().parents[1]
-ROOMS_WITH_KERNELS = ("kernels", "policies", "simulation")
+ROOMS_WITH_KERNELS = ("compilation", "kernels", "policies", "simulation")
 CACHE_VARIABLE = "ARCBANDIT_CACHE_DIR"
 PLAIN_VARIABLE = "ARCBANDIT_PLAIN_NUMBA"
 # Whether a way to compile works, kept beside the kernels that are compiled that way.

@@ -9,7 +9,7 @@ import pytest
 from numba import types
 
 from arcbandit import policy
-from arcbandit.kernels.cuda import import_cuda
+from arcbandit.compilation.cuda import import_cuda
 from arcbandit.simulation.device_kernels import entries_of, play_kernel, play_source, start_values, tuples_of
 from tests.kernels.modes import COMPILED
 
@@ -52,7 +52,7 @@ def entries(window=0):
 
 def ptx_of_a_round():
     """PTX of the kernel that plays OLP with two arms in two contexts."""
-    from arcbandit.kernels.device_code import device_code
+    from arcbandit.compilation.device_code import device_code
 
     named = entries()
     kernel = play_kernel(0, tuple(field for field, _ in named))
@@ -82,7 +82,7 @@ class TestPtx:
         assert all(name.startswith("__nv_") for name in called)
 
     def test_the_driver_is_given_ptx_and_not_what_a_linker_makes_of_it(self):
-        from arcbandit.kernels.device_code import DeviceLibrary
+        from arcbandit.compilation.device_code import DeviceLibrary
 
         library = DeviceLibrary(None, "round")
         library._ptx_cache[9, 0] = ["the PTX"]
@@ -94,7 +94,7 @@ class TestPtx:
         from numba.cuda import codegen
         from numba.cuda.np import arrayobj
 
-        from arcbandit.kernels.device_code import DeviceLibrary, device_code, index_as_given
+        from arcbandit.compilation.device_code import DeviceLibrary, device_code, index_as_given
 
         def interrupted():
             with device_code():
@@ -137,14 +137,14 @@ head:
 """
 
     def test_only_jumps_back_are_marked(self):
-        from arcbandit.kernels.device_code import with_hints
+        from arcbandit.compilation.device_code import with_hints
 
         marked = with_hints(self.TEXT)
         assert [line for line in marked.splitlines() if "!llvm.loop" in line] == ["  br label %head, !llvm.loop !1"]
         llvm.parse_assembly(marked).verify()
 
     def test_sums_and_products_may_be_fused(self):
-        from arcbandit.kernels.device_code import with_hints
+        from arcbandit.compilation.device_code import with_hints
 
         marked = with_hints(self.TEXT)
         assert "fmul contract double 2.0" in marked

@@ -1,32 +1,26 @@
-"""The decorators that turn a function into a kernel.
+"""The decorators that turn a function into a kernel, and the way it is compiled.
 
 They compile by `numba_pipeline.py`, which is built from parts inside Numba; where a release of Numba has moved these,
 or ``ARCBANDIT_PLAIN_NUMBA=1`` asks for it, by `numba_options.py`. The code that comes of it computes the same to the
 last bit, but takes several times as long to compile.
-
-Numba's own disk cache looks only at the file of the function it compiles, so an edit in a *called* kernel would go
-unnoticed. The cache folder is therefore named after a hash of every source that may hold a kernel.
 """
 
 import functools
-import hashlib
 import os
-import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
-import llvmlite  # type: ignore[import-untyped]
 import numba
 
-PACKAGE = Path(__file__).resolve().parents[1]
-ROOMS_WITH_KERNELS = ("compilation", "kernels", "policies", "simulation")
-CACHE_VARIABLE = "ARCBANDIT_CACHE_DIR"
+from arcbandit.compilation.cache import cache_folder, numba_caching_in
+from arcbandit.compilation.fingerprint import compiler_fingerprint, fingerprint
+
 PLAIN_VARIABLE = "ARCBANDIT_PLAIN_NUMBA"
-# Whether a way to compile works, kept beside the kernels that are compiled that way.
+# Whether a way to compile works, kept in a folder of its own.
 VERDICT_FILE = "verdict"
 WORKS = "works"
 LONGEST_REASON = 200  # letters of what went wrong that a warning quotes
@@ -34,42 +28,6 @@ LONGEST_REASON = 200  # letters of what went wrong that a warning quotes
 config: Any = numba.config
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def source_fingerprint(package: Path = PACKAGE) -> str:
-    """Hash of all that decides what a kernel compiles to."""
-    digest = hashlib.sha256()
-    compiler = f"{numba.__version__} {llvmlite.__version__}"
-    digest.update(f"{sys.version_info[:2]} {compiler} {config.BOUNDSCHECK}".encode())
-    for room in ROOMS_WITH_KERNELS:
-        for source in sorted((package / room).rglob("*.py")):
-            digest.update(source.relative_to(package).as_posix().encode())
-            digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def cache_root() -> Path:
-    """Where compiled kernels are kept: ``ARCBANDIT_CACHE_DIR``, else the user's cache folder."""
-    chosen = os.environ.get(CACHE_VARIABLE)
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arcbandit"
-
-
-@functools.cache
-def cache_folder() -> Path | None:
-    """The folder of this version of the sources and this way to compile; None where it cannot be written."""
-    return _made(source_fingerprint() + ("" if config.DISABLE_JIT else chosen_way().suffix))
-
-
-def _made(name: str) -> Path | None:
-    """A folder of that name in the cache; None where it cannot be written."""
-    try:
-        folder = cache_root() / name
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):
-        return None
-    return folder if os.access(folder, os.W_OK) else None
 
 
 class Way(NamedTuple):
@@ -124,10 +82,10 @@ def chosen_way() -> Way:
 
 
 def _failure(way: Way) -> str | None:
-    """Why a way does not work, None if it does; tried out once for a cache folder."""
+    """Why a way does not work, None if it does; tried out once per version of the compiler."""
     if way is WAYS[-1]:
         return None  # if this fails, nothing works
-    folder = _made(source_fingerprint() + way.suffix)
+    folder = cache_folder(compiler_fingerprint() + way.suffix)
     known = _known_verdict(folder)
     if known not in (None, WORKS):
         return known
@@ -192,37 +150,48 @@ def rare_kernel(function: Function) -> Function:
     return compiled
 
 
-def entry_kernel(function: Function) -> Function:
+class Entry:
+    """A kernel that Python calls: compiled at its first call, or found on disk with all that it calls."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.py_func = function
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """What is called; where every nanosecond counts, it is called without the detour over this object."""
+        if config.DISABLE_JIT:
+            return self.py_func
+        way = chosen_way()
+        return _entry(way.find(), cache_folder(fingerprint(self.py_func) + way.suffix), self.py_func)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the kernel."""
+        return self.compiled(*arguments)
+
+
+def entry_kernel(function: Callable[..., Any]) -> Entry:
     """Compile `function` for calls from Python, without the interpreter's lock, cached on disk with all it calls."""
-    if config.DISABLE_JIT:
-        return function
-    compiled: Function = _entry(chosen_way().find(), cache_folder(), function)
-    return compiled
+    return Entry(function)
+
+
+def bound(decorator: Callable[[Any], Any], function: Callable[..., Any], **names: Any) -> Any:
+    """A kernel, made by one of the decorators, in whose code these names stand for the given kernels and constants.
+
+    Kernels passed as arguments would have to be compiled again in every process. A copy of the function with other
+    globals is a function of its own: its code is found on disk, by a fingerprint that covers the given kernels.
+    """
+    copy = FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__)
+    copy.__module__, copy.__qualname__, copy.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    return decorator(copy)
 
 
 def _entry(compiler: Any, folder: Path | None, function: Callable[..., Any]) -> Any:
     if folder is not None:
-        with _numba_caching_in(folder):
+        with numba_caching_in(folder):
             compiled = compiler.entry(function, cache=True)
         # A release of Numba that would cache elsewhere would not notice an edit in a called kernel.
         found = getattr(getattr(compiled, "stats", None), "cache_path", None)
         if found is not None and Path(found).is_relative_to(folder):
             return compiled
     return compiler.entry(function)
-
-
-def cache_on_disk(dispatcher: Any, folder: Path) -> None:
-    """Let a compiled function find its code of an earlier process in a folder, and leave it there."""
-    with _numba_caching_in(folder):
-        dispatcher.enable_caching()
-
-
-@contextmanager
-def _numba_caching_in(folder: Path) -> Iterator[None]:
-    # Numba reads the folder when caching is enabled, and has no argument for it.
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before

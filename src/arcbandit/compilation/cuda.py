@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from arcbandit.compilation.compile import cache_folder, cache_on_disk, config
+from arcbandit.compilation.cache import cache_folder, cache_on_disk, config
+from arcbandit.compilation.fingerprint import fingerprint
 from arcbandit.errors import MissingExtraError
 
 
@@ -72,10 +73,12 @@ def compile_for_device(name: str, source: str, names: dict[str, Any]) -> Any:
     """The kernel of that name in a text that uses `cuda` and `names`, launched as `kernel[blocks, threads](...)`."""
     cuda = import_cuda()
     # Numba's simulator looks for `cuda` among the globals of a kernel, its cache for the file of the kernel.
-    folder = cache_folder()
-    file = None if folder is None else _written(source, folder, name)
     scope = {"cuda": cuda} | names
-    exec(compile(source, f"<kernel {name}>" if file is None else str(file), "exec"), scope)
+    exec(compile(source, f"<kernel {name}>", "exec"), scope)
+    folder = cache_folder(fingerprint(scope[name]))
+    file = None if folder is None else _written(source, folder, name)
+    if file is not None:
+        exec(compile(source, str(file), "exec"), scope)
     if config.ENABLE_CUDASIM:
         return cuda.jit(scope[name])
     dispatcher = cuda.jit(scope[name], lto=False)  # nothing is linked: device_code gives the driver PTX

@@ -1,8 +1,93 @@
 """BanditQ: an adversarial bandit on rewards weighted by what each arm's floor is owed, without contexts."""
 
+import enum
+import math
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
 from arcbandit.policies.base import Policy
-from arcbandit.policies.checks import Dial
-from arcbandit.policies.state import Rule
+from arcbandit.policies.dials import Dial
+from arcbandit.policies.inverse_gaps import write_inverse_gaps
+from arcbandit.policies.learner import Outcome, Rows
+from arcbandit.policies.scaling import (
+    LARGEST,
+    NEGLIGIBLE,
+    add_to_queues,
+    scaled,
+    scaled_bound,
+    scaled_floor,
+    squared_regression_error,
+)
+
+
+class ByArmRow(enum.IntEnum):
+    """What is kept per arm."""
+
+    QUEUE = 0
+    SURROGATE = 1  # the sum of surrogate rewards, relative to the largest
+
+
+class TotalRow(enum.IntEnum):
+    """What is kept once."""
+
+    SQUARES = 0  # of the surrogate rewards so far, summed
+
+
+
+class PairScratch(enum.IntEnum):
+    """What is worked out per pair."""
+
+    SCORES = 0
+
+
+
+@kernel
+def allocate(learner, context, t, stream):
+    """Log-barrier FTRL on the surrogate rewards so far, mixed with g = min(1/2, sqrt(K / t)) of playing evenly.
+
+    The rate is sqrt(K log T / (T + sum of squared surrogates)), which balances the terms of its regret.
+    """
+    allocation = learner.allocation
+    n_arms, n_contexts = allocation.shape
+    settings = learner.settings
+    horizon = max(settings[0].horizon, 2.0)
+    squares = horizon + learner.memory.totals[TotalRow.SQUARES]
+    rate = min(learner.dials[0].rate_scale, LARGEST) * math.sqrt(n_arms * math.log(horizon) / squares)
+    even = min(0.5, math.sqrt(n_arms / t))
+    scores = learner.memory.scratch_by_pair[PairScratch.SCORES]
+    for context in range(n_contexts):
+        count = 0
+        for arm in range(n_arms):
+            scores[arm, context] = learner.memory.by_arm[ByArmRow.SURROGATE, arm]
+            if learner.problem.available[arm, context]:
+                count += 1
+        write_inverse_gaps(scores, learner.problem.available, context, rate, allocation)
+        for arm in range(n_arms):
+            if learner.problem.available[arm, context]:
+                allocation[arm, context] = (1.0 - even) * allocation[arm, context] + even / count
+    return Outcome.PLANNED
+
+
+@kernel
+def learn(learner, context, arm, reward):
+    """Move the queues, and add r (Q + sqrt T) / x to the surrogate reward of the arm played with probability x.
+
+    Surrogates are kept relative to the largest. An arm that could not be played now (a late reward) adds none.
+    """
+    n_arms = learner.problem.available.shape[0]
+    queues = learner.memory.by_arm[ByArmRow.QUEUE]
+    sums = learner.memory.by_arm[ByArmRow.SURROGATE]
+    add_to_queues(learner, arm, reward, queues)
+    share = learner.allocation[arm, context]
+    if share > 0.0:
+        surrogate = scaled(reward, learner.settings[0].mean_bound) * (queues[arm] + math.sqrt(learner.settings[0].horizon))
+        learner.memory.totals[TotalRow.SQUARES] += surrogate * surrogate
+        sums[arm] += surrogate / share
+        top = sums[0]
+        for other in range(n_arms):
+            top = max(top, sums[other])
+        for other in range(n_arms):
+            sums[other] -= top
 
 
 class BanditQ(Policy):
@@ -22,7 +107,9 @@ class BanditQ(Policy):
     """
 
     name = "bandit-q"
-    rule = Rule.BANDIT_Q
+    allocate = staticmethod(allocate)
+    learn = staticmethod(learn)
+    rows = Rows(by_arm=ByArmRow, totals=TotalRow, scratch_by_pair=PairScratch)
     dials = (Dial("rate_scale", 1.0, "learning rate in units of the default", low=0.0, exclusive=True),)
     needs_horizon = True
     needs_mean_bound = True

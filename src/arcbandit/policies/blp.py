@@ -1,5 +1,7 @@
 """BLP."""
 
+from typing import ClassVar
+
 from arcbandit.policies.linear_program import LinearProgramRule
 
 
@@ -21,4 +23,4 @@ class BLP(LinearProgramRule):
 
     name = "blp"
     dials = ()
-    preset = (1.0, 0.0)
+    preset: ClassVar = {"optimism": 1.0, "caution": 0.0}

@@ -1,45 +1,46 @@
-"""The arithmetic that DOC, SPOC and SGOC share: one mean and one radius for each arm, whatever the context."""
+"""The rule behind DOC, SPOC and SGOC: one mean and one radius per arm, whatever the context."""
 
+import enum
 import math
+from typing import ClassVar
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.confidence import MEAN, PULLS
-from arcbandit.policies.state import (
-    DIALS,
-    EXPLORED,
-    FELL_BACK,
-    NOISE_SCALE,
-    OTHER_SCRATCH,
-    PLANNED,
-    PREVIOUS,
-    SCRATCH,
-    Rule,
-)
+from arcbandit.kernels.confidence import ByPair
+from arcbandit.policies.base import Policy
+from arcbandit.policies.dials import Dial
+from arcbandit.policies.learner import Outcome, Rows
 
-# Dials of DOC, SPOC and SGOC.
-CONFIDENCE, NOISE_FACTOR = DIALS, DIALS + 1
 NEVER_PULLED = -1.0  # stands for the infinite radius
 OUT_OF_REACH = 1e-12  # an upper bound this far below its floor, or negative, earns it at no share
 
 
+class ArmScratch(enum.IntEnum):
+    """What is worked out per arm."""
+
+    MEANS = 0
+    RADII = 1
+    SHARES = 2
+
+
 @kernel
-def write_pooled_estimates(problem, statistics, round_number, means, radii):
+def write_pooled_estimates(learner, t, means, radii):
     """Write m_k, the mean of all rewards of an arm, and sigma sqrt(6 (1 + c) log t / N_k)."""
-    n_arms, n_contexts = problem.available.shape
-    settings = problem.settings
-    factor = settings[NOISE_SCALE] * settings[NOISE_FACTOR]
-    factor *= math.sqrt(6.0 * (1.0 + settings[CONFIDENCE]) * math.log(round_number))
+    n_arms, n_contexts = learner.allocation.shape
+    by_pair = learner.statistics.by_pair
+    dials = learner.dials[0]
+    factor = learner.settings[0].noise_scale * dials.noise_factor
+    factor *= math.sqrt(6.0 * (1.0 + dials.confidence) * math.log(t))
     for arm in range(n_arms):
         pulls = 0.0
         for context in range(n_contexts):
-            pulls += statistics.by_pair[PULLS, arm, context]
+            pulls += by_pair[ByPair.PULLS, arm, context]
         means[arm] = 0.0
         radii[arm] = NEVER_PULLED
         if pulls > 0.0:
             radii[arm] = factor / math.sqrt(pulls)
             for context in range(n_contexts):
-                weight = statistics.by_pair[PULLS, arm, context] / pulls
-                means[arm] += weight * statistics.by_pair[MEAN, arm, context]
+                weight = by_pair[ByPair.PULLS, arm, context] / pulls
+                means[arm] += weight * by_pair[ByPair.MEAN, arm, context]
 
 
 @rare_kernel
@@ -81,7 +82,7 @@ def write_proportional_shares(problem, means, radii, shares):
 def write_column(problem, means, radii, shares, rest, context, allocation):
     """Write q + rest e_j over the arms available in a context, j of the largest upper bound; return whether planned.
 
-    While some of these arms were never pulled in any context, they alone are played, each as likely.
+    While some of these arms were never pulled in any context, they alone are played, each equally likely.
     """
     n_arms = problem.available.shape[0]
     fresh = 0
@@ -111,29 +112,37 @@ def write_column(problem, means, radii, shares, rest, context, allocation):
     return True
 
 
-@rare_kernel
-def allocate_context_free(rule, problem, statistics, round_number, memory, allocation):
-    """Meet the floors by upper bounds (DOC), lower bounds (SPOC) or means (SGOC); play the best arm otherwise.
+@kernel
+def allocate(learner, context, t, stream):
+    """Meet the floors by the bounds of the rule's side, and play the best arm otherwise; return how it came about.
 
-    SPOC and SGOC turn to upper bounds where their own estimates are infeasible, and all three to Unfeas where these
-    are infeasible too. Return how it came about.
+    Where these are infeasible upper bounds take their place, and where they are infeasible too, Unfeas.
     """
-    means = memory.by_arm[SCRATCH]
-    radii = memory.by_arm[OTHER_SCRATCH]
-    shares = memory.by_arm[PREVIOUS]
-    write_pooled_estimates(problem, statistics, round_number, means, radii)
-    total = math.inf
-    if rule == Rule.SPOC:
-        total = write_floor_shares(problem, means, radii, -1.0, shares)
-    elif rule == Rule.SGOC:
-        total = write_floor_shares(problem, means, radii, 0.0, shares)
+    problem = learner.problem
+    means = learner.memory.scratch_by_arm[ArmScratch.MEANS]
+    radii = learner.memory.scratch_by_arm[ArmScratch.RADII]
+    shares = learner.memory.scratch_by_arm[ArmScratch.SHARES]
+    write_pooled_estimates(learner, t, means, radii)
+    total = write_floor_shares(problem, means, radii, learner.dials[0].side, shares)
     if total > 1.0:
         total = write_floor_shares(problem, means, radii, 1.0, shares)
-    outcome = PLANNED
+    outcome = Outcome.PLANNED.value
     if total > 1.0:
         total = write_proportional_shares(problem, means, radii, shares)
-        outcome |= FELL_BACK
-    for context in range(allocation.shape[1]):
-        if not write_column(problem, means, radii, shares, 1.0 - total, context, allocation):
-            outcome |= EXPLORED
+        outcome |= Outcome.FELL_BACK
+    for column in range(learner.allocation.shape[1]):
+        if not write_column(problem, means, radii, shares, 1.0 - total, column, learner.allocation):
+            outcome |= Outcome.EXPLORED
     return outcome
+
+
+class ContextFreeRule(Policy):
+    """Shares without contexts, by upper bounds (side 1), means (0) or lower bounds (-1) [baudry2024]."""
+
+    allocate = staticmethod(allocate)
+    rows = Rows(scratch_by_arm=ArmScratch)
+    dials: ClassVar[tuple[Dial, ...]] = (
+        Dial("confidence", 0.01, "c of the radius sigma sqrt(6 (1 + c) log t / N)", low=0.0),
+        Dial("noise_factor", 1.0, "spread of an arm's rewards pooled over contexts, in units of sigma", low=0.0),
+    )
+    supports_group_floors = False

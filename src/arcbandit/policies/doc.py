@@ -1,11 +1,11 @@
 """DOC: meet each floor by the upper confidence bound of its arm, without contexts."""
 
-from arcbandit.policies.base import Policy
-from arcbandit.policies.checks import Dial
-from arcbandit.policies.state import Rule
+from typing import ClassVar
+
+from arcbandit.policies.context_free import ContextFreeRule
 
 
-class DOC(Policy):
+class DOC(ContextFreeRule):
     """Optimistic shares without contexts, q = lambda / UCB [baudry2024].
 
     Each arm is pulled once; then an arm's share is the least that earns its floor if its upper bound were its mean,
@@ -23,9 +23,4 @@ class DOC(Policy):
     """
 
     name = "doc"
-    rule = Rule.DOC
-    dials = (
-        Dial("confidence", 0.01, "c of the radius sigma sqrt(6 (1 + c) log t / N)", low=0.0),
-        Dial("noise_factor", 1.0, "spread of an arm's rewards pooled over contexts, in units of sigma", low=0.0),
-    )
-    supports_group_floors = False
+    preset: ClassVar = {"side": 1.0}

@@ -1,8 +1,61 @@
 """Drift plus penalty: play the arm of the largest upper bound, weighted by what its floor is owed."""
 
+import enum
+import math
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
 from arcbandit.policies.base import Policy
-from arcbandit.policies.checks import Dial
-from arcbandit.policies.state import Rule
+from arcbandit.policies.dials import Dial
+from arcbandit.policies.inverse_gaps import write_inverse_gaps
+from arcbandit.policies.learner import Outcome, Rows
+from arcbandit.policies.scaling import (
+    LARGEST,
+    NEGLIGIBLE,
+    add_to_queues,
+    scaled,
+    scaled_bound,
+    scaled_floor,
+    squared_regression_error,
+)
+
+
+class ByArmRow(enum.IntEnum):
+    """What is kept per arm."""
+
+    QUEUE = 0
+
+
+
+@kernel
+def allocate(learner, context, t, stream):
+    """Play argmax (eta + Q) UCB, eta = scale * sqrt(T); a pair never played has an infinite one."""
+    allocation = learner.allocation
+    n_arms, n_contexts = allocation.shape
+    settings = learner.settings
+    factor = radius_factor(allocation.size, t, settings[0].noise_scale)
+    weight = learner.dials[0].penalty_scale * math.sqrt(settings[0].horizon)
+    for column in range(n_contexts):
+        best = -1
+        largest = -math.inf
+        for arm in range(n_arms):
+            allocation[arm, column] = 0.0
+            if learner.problem.available[arm, column]:
+                bound = scaled_bound(learner, arm, column, factor)
+                score = (weight + learner.memory.by_arm[ByArmRow.QUEUE, arm]) * bound
+                if best < 0 or score > largest:
+                    best = arm
+                    largest = score
+        allocation[best, column] = 1.0
+    if explore_unplayed(learner.statistics, learner.problem.available, allocation) > 0:
+        return Outcome.EXPLORED
+    return Outcome.PLANNED
+
+
+@kernel
+def learn(learner, context, arm, reward):
+    """Let the queues grow by the floors, and that of the arm fall by its reward."""
+    add_to_queues(learner, arm, reward, learner.memory.by_arm[ByArmRow.QUEUE])
 
 
 class DriftPlusPenalty(Policy):
@@ -22,7 +75,9 @@ class DriftPlusPenalty(Policy):
     """
 
     name = "drift-plus-penalty"
-    rule = Rule.DRIFT_PLUS_PENALTY
+    allocate = staticmethod(allocate)
+    learn = staticmethod(learn)
+    rows = Rows(by_arm=ByArmRow)
     dials = (Dial("penalty_scale", 1.0, "eta, the weight of revenue, in units of sqrt(T)", low=0.0),)
     needs_horizon = True
     needs_mean_bound = True

@@ -1,5 +1,7 @@
 """Greedy."""
 
+from typing import ClassVar
+
 from arcbandit.policies.linear_program import LinearProgramRule
 
 
@@ -20,4 +22,4 @@ class Greedy(LinearProgramRule):
 
     name = "greedy"
     dials = ()
-    preset = (0.0, 0.0)
+    preset: ClassVar = {"optimism": 0.0, "caution": 0.0}

@@ -1,8 +1,115 @@
 """LagrangeCBwLC: a game between SquareCB, which plays, and Hedge, which prices the floors."""
 
+import enum
+import math
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
 from arcbandit.policies.base import Policy
-from arcbandit.policies.checks import Dial
-from arcbandit.policies.state import Rule
+from arcbandit.policies.dials import Dial
+from arcbandit.policies.inverse_gaps import write_inverse_gaps
+from arcbandit.policies.learner import Outcome, Rows
+from arcbandit.policies.scaling import (
+    LARGEST,
+    NEGLIGIBLE,
+    add_to_queues,
+    scaled,
+    scaled_bound,
+    scaled_floor,
+    squared_regression_error,
+)
+
+
+class ByArmRow(enum.IntEnum):
+    """What is kept per arm."""
+
+    LOG_WEIGHT = 0  # of Hedge
+
+
+
+class PairScratch(enum.IntEnum):
+    """What is worked out per pair."""
+
+    SCORES = 0
+
+
+
+class ArmScratch(enum.IntEnum):
+    """What is worked out per arm."""
+
+    WEIGHTS = 0
+
+
+
+@kernel
+def write_hedge_weights(learner, logs, weights):
+    """Write nu, the exponential weights over the positive floors and time, whose logarithm stays 0."""
+    n_arms = learner.problem.available.shape[0]
+    top = 0.0
+    for arm in range(n_arms):
+        if scaled_floor(learner, arm) > NEGLIGIBLE:
+            top = max(top, logs[arm])
+    total = math.exp(-top)
+    for arm in range(n_arms):
+        weights[arm] = math.exp(logs[arm] - top) if scaled_floor(learner, arm) > NEGLIGIBLE else 0.0
+        total += weights[arm]
+    for arm in range(n_arms):
+        weights[arm] /= total
+
+
+@kernel
+def allocate(learner, context, t, stream):
+    """SquareCB on mean (1 + eta nu / lambda): others get 1 / (K + gamma gap), the best arm gets the rest."""
+    allocation = learner.allocation
+    n_arms, n_contexts = allocation.shape
+    settings = learner.settings
+    error = squared_regression_error(learner)
+    rate = min(learner.dials[0].exploration_scale * math.sqrt(n_arms * max(settings[0].horizon, 2.0) / error), LARGEST)
+    weights = learner.memory.scratch_by_arm[ArmScratch.WEIGHTS]
+    scores = learner.memory.scratch_by_pair[PairScratch.SCORES]
+    write_hedge_weights(learner, learner.memory.by_arm[ByArmRow.LOG_WEIGHT], weights)
+    for column in range(n_contexts):
+        best = -1
+        count = 0
+        for arm in range(n_arms):
+            if learner.problem.available[arm, column]:
+                count += 1
+                price = 0.0
+                if weights[arm] > 0.0:
+                    price = scaled(2.0 * weights[arm], learner.dials[0].margin * scaled_floor(learner, arm))
+                mean = scaled_bound(learner, arm, column, 0.0)
+                scores[arm, column] = mean * (1.0 + price)
+                if best < 0 or scores[arm, column] > scores[best, column]:
+                    best = arm
+        rest = 1.0
+        for arm in range(n_arms):
+            allocation[arm, column] = 0.0
+            if learner.problem.available[arm, column] and arm != best:
+                gap = scores[best, column] - scores[arm, column]
+                allocation[arm, column] = 1.0 / (count + rate * gap)
+                rest -= allocation[arm, column]
+        allocation[best, column] = rest
+    return Outcome.PLANNED
+
+
+@kernel
+def learn(learner, context, arm, reward):
+    """Hedge: log nu_k -= h (r 1{k played} / lambda_k - 1), h = lambda_min sqrt(log d / T)."""
+    n_arms = learner.problem.available.shape[0]
+    settings = learner.settings
+    smallest = LARGEST
+    resources = 1
+    for other in range(n_arms):
+        if scaled_floor(learner, other) > NEGLIGIBLE:
+            resources += 1
+            smallest = min(smallest, scaled_floor(learner, other))
+    root = learner.dials[0].dual_scale * math.sqrt(math.log(resources) / settings[0].horizon)
+    for other in range(n_arms):
+        if scaled_floor(learner, other) > NEGLIGIBLE:
+            learner.memory.by_arm[ByArmRow.LOG_WEIGHT, other] += root * smallest
+            if other == arm:
+                earned = scaled(reward, settings[0].mean_bound)
+                learner.memory.by_arm[ByArmRow.LOG_WEIGHT, other] -= root * earned * (smallest / scaled_floor(learner, other))
 
 
 class LagrangeCB(Policy):
@@ -23,7 +130,9 @@ class LagrangeCB(Policy):
     """
 
     name = "lagrange-cb"
-    rule = Rule.LAGRANGE_CB
+    allocate = staticmethod(allocate)
+    learn = staticmethod(learn)
+    rows = Rows(by_arm=ByArmRow, scratch_by_pair=PairScratch, scratch_by_arm=ArmScratch)
     dials = (
         Dial("margin", 0.5, "fraction by which all floors could be exceeded at once", low=0.0, exclusive=True),
         Dial("exploration_scale", 1.0, "gamma of SquareCB in units of its theoretical value", low=0.0, exclusive=True),

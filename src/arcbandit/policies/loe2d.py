@@ -1,8 +1,67 @@
 """LOE2D: queues of unmet floors, and exploration by inverse gaps."""
 
+import enum
+import math
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
 from arcbandit.policies.base import Policy
-from arcbandit.policies.checks import Dial
-from arcbandit.policies.state import Rule
+from arcbandit.policies.dials import Dial
+from arcbandit.policies.inverse_gaps import write_inverse_gaps
+from arcbandit.policies.learner import Outcome, Rows
+from arcbandit.policies.scaling import (
+    LARGEST,
+    NEGLIGIBLE,
+    add_to_queues,
+    scaled,
+    scaled_bound,
+    scaled_floor,
+    squared_regression_error,
+)
+
+
+class ByArmRow(enum.IntEnum):
+    """What is kept per arm."""
+
+    QUEUE = 0
+
+
+
+class PairScratch(enum.IntEnum):
+    """What is worked out per pair."""
+
+    SCORES = 0
+
+
+
+@kernel
+def allocate(learner, context, t, stream):
+    """Write inverse gaps of L = mean (1 + Q / V), at rate 2 gamma beta with beta = V / (V + sum Q)."""
+    allocation = learner.allocation
+    n_arms, n_contexts = allocation.shape
+    settings = learner.settings
+    horizon = max(settings[0].horizon, 2.0)
+    error = squared_regression_error(learner)
+    penalty = max(learner.dials[0].penalty_scale * math.sqrt(horizon * error) * math.log(horizon), 1.0 / LARGEST)
+    rate = 2.0 * min(learner.dials[0].exploration_scale * n_arms * math.sqrt(horizon / error), LARGEST)
+    queues = learner.memory.by_arm[ByArmRow.QUEUE]
+    scores = learner.memory.scratch_by_pair[PairScratch.SCORES]
+    length = penalty
+    for arm in range(n_arms):
+        length += queues[arm]
+    for column in range(n_contexts):
+        for arm in range(n_arms):
+            # beta is taken into the score, where it cancels the V that L is divided by.
+            weight = (penalty + queues[arm]) / length
+            scores[arm, column] = weight * scaled_bound(learner, arm, column, 0.0)
+        write_inverse_gaps(scores, learner.problem.available, column, rate, allocation)
+    return Outcome.PLANNED
+
+
+@kernel
+def learn(learner, context, arm, reward):
+    """Let the queues grow by the floors, and that of the arm fall by its reward."""
+    add_to_queues(learner, arm, reward, learner.memory.by_arm[ByArmRow.QUEUE])
 
 
 class LOE2D(Policy):
@@ -22,7 +81,9 @@ class LOE2D(Policy):
     """
 
     name = "loe2d"
-    rule = Rule.LOE2D
+    allocate = staticmethod(allocate)
+    learn = staticmethod(learn)
+    rows = Rows(by_arm=ByArmRow, scratch_by_pair=PairScratch)
     dials = (
         Dial("penalty_scale", 1.0, "V in units of its theoretical value", low=0.0, exclusive=True),
         Dial("exploration_scale", 1.0, "gamma in units of its theoretical value", low=0.0, exclusive=True),

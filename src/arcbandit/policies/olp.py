@@ -1,5 +1,7 @@
 """OLP."""
 
+from typing import ClassVar
+
 from arcbandit.policies.linear_program import LinearProgramRule
 
 
@@ -20,4 +22,4 @@ class OLP(LinearProgramRule):
 
     name = "olp"
     dials = ()
-    preset = (1.0, 1.0)
+    preset: ClassVar = {"optimism": 1.0, "caution": 1.0}

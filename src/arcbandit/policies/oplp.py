@@ -1,5 +1,7 @@
 """OPLP."""
 
+from typing import ClassVar
+
 from arcbandit.policies.linear_program import LinearProgramRule
 
 
@@ -21,4 +23,4 @@ class OPLP(LinearProgramRule):
 
     name = "oplp"
     dials = ()
-    preset = (1.0, -1.0)
+    preset: ClassVar = {"optimism": 1.0, "caution": -1.0}

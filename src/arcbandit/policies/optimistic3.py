@@ -1,8 +1,117 @@
 """Optimistic^3: optimism in the estimates, the plan and the dual."""
 
+import enum
+import math
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
 from arcbandit.policies.base import Policy
-from arcbandit.policies.checks import Dial
-from arcbandit.policies.state import Rule
+from arcbandit.policies.dials import Dial
+from arcbandit.policies.inverse_gaps import write_inverse_gaps
+from arcbandit.policies.learner import Outcome, Rows
+from arcbandit.policies.scaling import (
+    LARGEST,
+    NEGLIGIBLE,
+    add_to_queues,
+    scaled,
+    scaled_bound,
+    scaled_floor,
+    squared_regression_error,
+)
+
+
+class Dual(enum.IntEnum):
+    """What the dual sees, in the order of the dial's choices."""
+
+    EXPECTED = 0
+    CONTEXT = 1
+    REALISED = 2
+
+
+class ByPairRow(enum.IntEnum):
+    """What is kept per pair."""
+
+    LOGITS = 0
+
+
+class ByArmRow(enum.IntEnum):
+    """What is kept per arm."""
+
+    QUEUE = 0
+    PREVIOUS = 1  # the shortfall that the dual saw last
+
+
+class PairScratch(enum.IntEnum):
+    """What is worked out per pair."""
+
+    BOUNDS = 0
+
+
+class ArmScratch(enum.IntEnum):
+    """What is worked out per arm."""
+
+    GAPS = 0
+
+
+
+@rare_kernel
+def step_optimistic_dual(n_arms, queues, before, gaps):
+    """Q = max(0, Q + 2 G - G_prev); G_prev = G."""
+    for arm in range(n_arms):
+        queues[arm] = max(0.0, queues[arm] + 2.0 * gaps[arm] - before[arm])
+        before[arm] = gaps[arm]
+
+
+@kernel
+def allocate(learner, context, t, stream):
+    """Write the softmax of logits that grow by (1 + Q) U / alpha each round, then move the dual as it expects to earn.
+
+    The logits are kept relative to the largest of their column.
+    """
+    allocation = learner.allocation
+    n_arms, n_contexts = allocation.shape
+    settings = learner.settings
+    logits = learner.memory.by_pair[ByPairRow.LOGITS]
+    bounds = learner.memory.scratch_by_pair[PairScratch.BOUNDS]
+    gaps = learner.memory.scratch_by_arm[ArmScratch.GAPS]
+    factor = radius_factor(allocation.size, t, settings[0].noise_scale)
+    for arm in range(n_arms):
+        gaps[arm] = scaled_floor(learner, arm)
+    for column in range(n_contexts):
+        top = -math.inf
+        for arm in range(n_arms):
+            if learner.problem.available[arm, column]:
+                bounds[arm, column] = min(scaled_bound(learner, arm, column, factor), 1.0)
+                logits[arm, column] += scaled((1.0 + learner.memory.by_arm[ByArmRow.QUEUE, arm]) * bounds[arm, column], learner.dials[0].alpha)
+                top = max(top, logits[arm, column])
+        total = 0.0
+        for arm in range(n_arms):
+            allocation[arm, column] = 0.0
+            if learner.problem.available[arm, column]:
+                logits[arm, column] -= top
+                allocation[arm, column] = math.exp(logits[arm, column])
+                total += allocation[arm, column]
+        weight = learner.problem.context_probabilities[column]
+        if learner.dials[0].dual == Dual.CONTEXT:
+            weight = 1.0 if column == context else 0.0
+        for arm in range(n_arms):
+            allocation[arm, column] /= total
+            gaps[arm] -= weight * allocation[arm, column] * bounds[arm, column]
+    if learner.dials[0].dual != Dual.REALISED:
+        step_optimistic_dual(n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps)
+    return Outcome.PLANNED
+
+
+@kernel
+def learn(learner, context, arm, reward):
+    """Move the dual as the round earned, if that is what it sees."""
+    if learner.dials[0].dual == Dual.REALISED:
+        n_arms = learner.problem.available.shape[0]
+        gaps = learner.memory.scratch_by_arm[ArmScratch.GAPS]
+        for other in range(n_arms):
+            gaps[other] = scaled_floor(learner, other)
+        gaps[arm] -= scaled(reward, learner.settings[0].mean_bound)
+        step_optimistic_dual(n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps)
 
 
 class Optimistic3(Policy):
@@ -23,7 +132,9 @@ class Optimistic3(Policy):
     """
 
     name = "optimistic3"
-    rule = Rule.OPTIMISTIC3
+    allocate = staticmethod(allocate)
+    learn = staticmethod(learn)
+    rows = Rows(by_pair=ByPairRow, by_arm=ByArmRow, scratch_by_pair=PairScratch, scratch_by_arm=ArmScratch)
     dials = (
         Dial("alpha", 2.0, "what the logits' increments are divided by", low=0.0, exclusive=True),
         Dial(

@@ -1,11 +1,11 @@
 """SGOC: meet each floor by the mean reward of its arm, without contexts."""
 
-from arcbandit.policies.base import Policy
-from arcbandit.policies.doc import DOC
-from arcbandit.policies.state import Rule
+from typing import ClassVar
+
+from arcbandit.policies.context_free import ContextFreeRule
 
 
-class SGOC(Policy):
+class SGOC(ContextFreeRule):
     """Greedy shares without contexts, q = lambda / mean [baudry2024].
 
     Where these sum to more than 1, or a mean does not exceed its floor, the shares are those of DOC. Adapted as DOC
@@ -20,6 +20,4 @@ class SGOC(Policy):
     """
 
     name = "sgoc"
-    rule = Rule.SGOC
-    dials = DOC.dials
-    supports_group_floors = False
+    preset: ClassVar = {"side": 0.0}

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.arrays import PROBABILITY_SUM_TOLERANCE
 from arcbandit.inputs.values import LARGEST_NUMBER, LARGEST_WHOLE, shown
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, PULLS
-from arcbandit.kernels.program import SHORTFALL
-from arcbandit.policies.state import Rule
+from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.program import Column
 
 if TYPE_CHECKING:
     from arcbandit.policies.base import Policy
 
 MOST_PULLS = 2**53  # beyond it a count is not exact
+MOST_ROUNDS = 2**61  # twice as many still fit 64 bits
 BOUNDS_TOLERANCE = 1e-9  # relative: by how much rounding may take a mean out of the bounds of its rewards
 
 
@@ -32,11 +32,6 @@ class Size(NamedTuple):
     arms: int
     contexts: int
     rows: int  # floors of arms and of groups
-
-    @property
-    def arms_and_one(self) -> int:
-        """The arms, and a place that is free for the rule."""
-        return self.arms + 1
 
     @property
     def rows_and_one(self) -> int:
@@ -109,12 +104,15 @@ def anything(where: str, value: Any, size: Size) -> None:
     """What is checked elsewhere: the head by `check_snapshot`, the dials by the policy, which knows them."""
 
 
+FORMAT = "arcbandit-policy"
+VERSION = 3
+PARTS = {"configuration": 1, "statistics": 1, "planner": 1}  # with their versions
+
 # What each field must be. Whether names are unique, floors non-negative and so on is for the constructor to say; what
 # must hold between fields, for the functions below.
-FIELDS: dict[str, Check] = {
-    "format": anything,
+HEAD: dict[str, Check] = {"format": anything, "version": anything, "policy": anything, **dict.fromkeys(PARTS, anything)}
+CONFIGURATION: dict[str, Check] = {
     "version": anything,
-    "policy": anything,
     "dials": anything,
     "arms": optional(list_of(text, "arms")),
     "contexts": optional(list_of(text, "contexts")),
@@ -131,64 +129,85 @@ FIELDS: dict[str, Check] = {
     "seed": whole_number(0),
     "epoch": whole_number(0),
     "worker": whole_number(0),
-    "stream": whole_number(0),
     "replan": replan,
-    "next_plan": whole_number(1, 2 * LARGEST_WHOLE),
-    "all_played": flag,
-    "decisions": whole_number(0),
-    "rewards": whole_number(0),
+}
+STATISTICS: dict[str, Check] = {
+    "version": anything,
+    "stream": whole_number(0),
+    "decisions": whole_number(0, MOST_ROUNDS),
+    "rewards": whole_number(0, MOST_ROUNDS),
+    "by_pair": list_of(number, 3, "arms", "contexts"),
+    "context_counts": list_of(number, "contexts"),
+    "memory": anything,
+}
+PLANNER: dict[str, Check] = {
+    "version": anything,
     "allocation": list_of(number, "arms", "contexts"),
-    "statistics": table(
-        by_pair=list_of(number, 3, "arms", "contexts"),
-        context_counts=list_of(number, "contexts"),
-    ),
-    "memory": table(
-        key=list_of(whole_number(-1), 2, "contexts"),
-        slot_arm=list_of(whole_number(0), 2, "rows"),
-        slot_context=list_of(whole_number(SHORTFALL), 2, "rows"),
-        weights=list_of(number, "arms", "contexts"),
-        by_arm=list_of(number, 4, "arms_and_one"),
-    ),
-    "scales": table(by_row=list_of(number, "rows_and_one"), age=whole_number(-1)),
+    "all_played": flag,
+    "next_plan": whole_number(1),
+    "basis": anything,
+}
+BASIS = table(
+    key=list_of(whole_number(-1), 2, "contexts"),
+    slot_arm=list_of(whole_number(0), 2, "rows"),
+    slot_context=list_of(whole_number(Column.SHORTFALL.value), 2, "rows"),
+    row_scales=list_of(number, "rows_and_one"),
+    scales_age=whole_number(-1),
+)
+# What a rule keeps, per kind of row.
+MEMORY: dict[str, Check] = {
+    "by_pair": list_of(number, "arms", "contexts"),
+    "by_arm": list_of(number, "arms"),
+    "totals": number,
 }
 
 
-def of_latest_version(snapshot: Any) -> Any:
-    """A snapshot of version 1 as one of version 2: there were no workers yet, and scales were measured again."""
-    added = ("worker", "stream", "scales")
-    if not isinstance(snapshot, Mapping) or not _same(snapshot.get("version"), 1) or any(map(snapshot.get, added)):
-        return snapshot
-    n_rows = sum(len(items) for items in map(snapshot.get, ("revenue_floors", "group_floors")) if type(items) is list)
-    scales = {"by_row": [1.0] * (n_rows + 1), "age": -1}
-    return {**snapshot, "version": 2, "worker": 0, "stream": snapshot.get("seed"), "scales": scales}
-
-
-def check_snapshot(snapshot: Any, kind: "type[Policy]", snapshot_format: str, version: int) -> None:
+def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
     """Refuse a snapshot that no policy of this class can have written."""
     if not isinstance(snapshot, Mapping):
         raise InvalidInputError(f"snapshot must be a dict, got {type(snapshot).__name__}.")
-    if not _same(snapshot.get("format"), snapshot_format):
-        raise InvalidInputError(f"snapshot must have format {snapshot_format!r}, got {shown(snapshot.get('format'))}.")
-    if not _same(snapshot.get("version"), version):
-        raise InvalidInputError(f"snapshot must be of version {version}, got {shown(snapshot.get('version'))}.")
+    if not _same(snapshot.get("format"), FORMAT):
+        raise InvalidInputError(f"snapshot must have format {FORMAT!r}, got {shown(snapshot.get('format'))}.")
+    if not _same(snapshot.get("version"), VERSION):
+        raise InvalidInputError(f"snapshot must be of version {VERSION}, got {shown(snapshot.get('version'))}.")
     if not _same(snapshot.get("policy"), kind.name):
         raise InvalidInputError(f"snapshot must be of a policy {kind.name!r}, got {shown(snapshot.get('policy'))}.")
+    _check_fields("snapshot", snapshot, HEAD, Size(0, 0, 0))
+    for part, version in PARTS.items():
+        if not isinstance(snapshot[part], Mapping):
+            _refuse(f"snapshot[{part!r}]", "a dict", snapshot[part])
+        if not _same(snapshot[part].get("version"), version):
+            found = shown(snapshot[part].get("version"))
+            raise InvalidInputError(f"snapshot[{part!r}] must be of version {version}, got {found}.")
+    configuration, statistics, planner = (snapshot[part] for part in PARTS)
     for field in ("revenue_floors", "context_probabilities", "group_floors"):
-        if type(snapshot.get(field, [])) is not list:
-            _refuse(f"snapshot[{field!r}]", "a list", snapshot[field])
-    n_arms = len(snapshot.get("revenue_floors", []))
-    n_contexts = len(snapshot.get("context_probabilities", []))
-    size = Size(n_arms, n_contexts, n_arms + len(snapshot.get("group_floors", [])))
-    _check_fields("snapshot", snapshot, FIELDS, size)
-    _check_fields("snapshot['dials']", snapshot["dials"], {dial.name: anything for dial in kind.dials}, size)
+        if type(configuration.get(field, [])) is not list:
+            _refuse(f"snapshot['configuration'][{field!r}]", "a list", configuration[field])
+    n_arms = len(configuration.get("revenue_floors", []))
+    n_contexts = len(configuration.get("context_probabilities", []))
+    size = Size(n_arms, n_contexts, n_arms + len(configuration.get("group_floors", [])))
+    for part, checks in (("configuration", CONFIGURATION), ("statistics", STATISTICS), ("planner", PLANNER)):
+        _check_fields(f"snapshot[{part!r}]", snapshot[part], checks, size)
+    dials = {dial.name: anything for dial in kind.dials}
+    _check_fields("snapshot['configuration']['dials']", configuration["dials"], dials, size)
+    memory = table(
+        **{
+            part: table(**{row.name.lower(): check for row in getattr(kind.rows, part) or ()})
+            for part, check in MEMORY.items()
+        }
+    )
+    memory("snapshot['statistics']['memory']", statistics["memory"], size)
+    if kind.plans:
+        BASIS("snapshot['planner']['basis']", planner["basis"], size)
+    elif planner["basis"] is not None:
+        _refuse("snapshot['planner']['basis']", "None for a rule that does not plan", planner["basis"])
     if n_arms and n_contexts:  # if not, the constructor says so
-        _check_retired(snapshot)
-        _check_statistics(snapshot)
-        _check_allocation(snapshot)
-        _check_progress(snapshot, kind.rule)
-        _check_memory(snapshot, kind.rule, size)
-        scales = np.array(snapshot["scales"]["by_row"], dtype=np.float64)
-        _require_all("scales.by_row", np.frexp(scales)[0] == 0.5, "powers of two", scales)
+        _check_retired(configuration)
+        _check_statistics(configuration, statistics)
+        _check_allocation(configuration, planner)
+        _check_progress(configuration, statistics, planner, kind.plans)
+        if kind.plans:
+            _check_basis(planner["basis"], size)
 
 
 def _check_fields(where: str, value: Any, checks: Mapping[str, Check], size: Size) -> None:
@@ -203,21 +222,21 @@ def _check_fields(where: str, value: Any, checks: Mapping[str, Check], size: Siz
         checks[field](f"{where}[{field!r}]", part, size)
 
 
-def _check_retired(snapshot: Mapping[str, Any]) -> None:
-    retired = snapshot["retired"]
-    _require("retired", retired == sorted(set(retired)), "arms in increasing order", retired)
-    n_arms = len(snapshot["revenue_floors"])
-    _require("retired", all(arm < n_arms for arm in retired), f"arms below {n_arms}", retired)
+def _check_retired(configuration: Mapping[str, Any]) -> None:
+    retired = configuration["retired"]
+    _require("configuration.retired", retired == sorted(set(retired)), "arms in increasing order", retired)
+    n_arms = len(configuration["revenue_floors"])
+    _require("configuration.retired", all(arm < n_arms for arm in retired), f"arms below {n_arms}", retired)
     for arm in retired:
-        _require("available", not any(snapshot["available"][arm]), f"False for the retired arm {arm}", True)
-        owed = snapshot["revenue_floors"][arm]
-        _require("revenue_floors", owed == 0, f"0 for the retired arm {arm}", owed)
+        _require("configuration.available", not any(configuration["available"][arm]), f"False for the retired arm {arm}", True)
+        owed = configuration["revenue_floors"][arm]
+        _require("configuration.revenue_floors", owed == 0, f"0 for the retired arm {arm}", owed)
 
 
-def _check_statistics(snapshot: Mapping[str, Any]) -> None:
-    by_pair = np.array(snapshot["statistics"]["by_pair"], dtype=np.float64)
-    counts = np.array(snapshot["statistics"]["context_counts"], dtype=np.float64)
-    pulls, means, roots = by_pair[PULLS], by_pair[MEAN], by_pair[INVERSE_ROOT]
+def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str, Any]) -> None:
+    by_pair = np.array(statistics["by_pair"], dtype=np.float64)
+    counts = np.array(statistics["context_counts"], dtype=np.float64)
+    pulls, means, roots = by_pair[ByPair.PULLS], by_pair[ByPair.MEAN], by_pair[ByPair.INVERSE_ROOT]
     for field, values in (("by_pair", pulls), ("context_counts", counts)):
         counted = (values >= 0) & (values <= MOST_PULLS) & (values == np.floor(values))
         _require_all(f"statistics.{field}", counted, "non-negative whole numbers where it counts", values)
@@ -226,48 +245,49 @@ def _check_statistics(snapshot: Mapping[str, Any]) -> None:
     exact = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=played)
     _require_all("statistics.by_pair", roots == exact, "n^(-1/2) of its own counts n", roots)
     _require_all("statistics.by_pair", played | (means == 0), "a mean of 0 where nothing was played", means)
-    low, high = snapshot["reward_bounds"] or (-LARGEST_NUMBER, LARGEST_NUMBER)
-    leeway = BOUNDS_TOLERANCE * max(abs(low), abs(high)) if snapshot["reward_bounds"] else 0.0
+    low, high = configuration["reward_bounds"] or (-LARGEST_NUMBER, LARGEST_NUMBER)
+    leeway = BOUNDS_TOLERANCE * max(abs(low), abs(high)) if configuration["reward_bounds"] else 0.0
     within = ~played | ((means >= low - leeway) & (means <= high + leeway))
     _require_all("statistics.by_pair", within, f"means from {low:g} to {high:g}", means)
-    rewards, decisions = snapshot["rewards"], snapshot["decisions"]
-    _require("rewards", rewards == sum(map(int, pulls.flat)), "the sum of the counts of pairs", rewards)
+    rewards, decisions = statistics["rewards"], statistics["decisions"]
+    _require("statistics.rewards", rewards == sum(map(int, pulls.flat)), "the sum of the counts of pairs", rewards)
     # Contexts are counted with decisions, and with rewards of a log if asked for.
-    _require("decisions", decisions <= sum(map(int, counts)), "at most the sum of the counts of contexts", decisions)
+    _require("statistics.decisions", decisions <= sum(map(int, counts)), "at most the sum of the counts of contexts", decisions)
 
 
-def _check_allocation(snapshot: Mapping[str, Any]) -> None:
-    shares = np.array(snapshot["allocation"], dtype=np.float64)
-    available = np.array(snapshot["available"], dtype=np.bool_)
-    _require_all("allocation", shares >= 0, "non-negative", shares)
-    _require_all("allocation", available | (shares == 0), "0 where an arm is not available", shares)
+def _check_allocation(configuration: Mapping[str, Any], planner: Mapping[str, Any]) -> None:
+    shares = np.array(planner["allocation"], dtype=np.float64)
+    available = np.array(configuration["available"], dtype=np.bool_)
+    _require_all("planner.allocation", shares >= 0, "non-negative", shares)
+    _require_all("planner.allocation", available | (shares == 0), "0 where an arm is not available", shares)
     sums = np.minimum(shares, 2.0).sum(axis=0)
-    _require_all("allocation", np.abs(sums - 1) <= PROBABILITY_SUM_TOLERANCE, "columns that sum to 1", sums)
+    _require_all("planner.allocation", np.abs(sums - 1) <= PROBABILITY_SUM_TOLERANCE, "columns that sum to 1", sums)
 
 
-def _check_progress(snapshot: Mapping[str, Any], rule: Rule) -> None:
+def _check_progress(
+    configuration: Mapping[str, Any], statistics: Mapping[str, Any], planner: Mapping[str, Any], plans: bool
+) -> None:
     """Whether every pair was played, and when the next plan is due."""
-    if snapshot["all_played"]:
-        pulls = np.array(snapshot["statistics"]["by_pair"][PULLS])
-        played = bool((pulls[np.array(snapshot["available"])] > 0).all())
-        _require("all_played", rule <= Rule.THOMPSON_LP and played, "False while a pair is still to be played", True)
-    latest = max(snapshot["decisions"], snapshot["rewards"]) + 1  # that can have been planned for
-    rhythm, due = snapshot["replan"], snapshot["next_plan"]
+    if planner["all_played"]:
+        pulls = np.array(statistics["by_pair"][ByPair.PULLS])
+        played = bool((pulls[np.array(configuration["available"])] > 0).all())
+        _require("planner.all_played", plans and played, "False while a pair is still to be played", True)
+    latest = max(statistics["decisions"], statistics["rewards"]) + 1  # that can have been planned for
+    rhythm, due = configuration["replan"], planner["next_plan"]
     last = 1 if rhythm == "always" else 2 * latest if isinstance(rhythm, str) else latest + rhythm
-    _require("next_plan", due <= last, f"at most {last}", due)
+    _require("planner.next_plan", due <= last, f"at most {last}", due)
 
 
-def _check_memory(snapshot: Mapping[str, Any], rule: Rule, size: Size) -> None:
-    memory = snapshot["memory"]
-    key, slot_arm = np.array(memory["key"]), np.array(memory["slot_arm"])
-    slot_context = np.array(memory["slot_context"])
-    _require_all("memory.key", key < size.arms, f"arms below {size.arms}, or -1", key)
-    _require_all("memory.slot_context", slot_context < size.contexts, f"contexts below {size.contexts}", slot_context)
+def _check_basis(basis: Mapping[str, Any], size: Size) -> None:
+    """The pairs and rows that the planner will look up, and scales that round nothing."""
+    key, slot_arm, slot_context = (np.array(basis[name]) for name in ("key", "slot_arm", "slot_context"))
+    where = "planner.basis"
+    _require_all(f"{where}.key", key < size.arms, f"arms below {size.arms}, or -1", key)
+    _require_all(f"{where}.slot_context", slot_context < size.contexts, f"contexts below {size.contexts}", slot_context)
     limit = np.where(slot_context >= 0, size.arms, size.rows)
-    _require_all("memory.slot_arm", slot_arm < limit, "arms of pairs and rows of floors", slot_arm)
-    if rule != Rule.OPTIMISTIC3:
-        weights = np.array(memory["weights"], dtype=np.float64)
-        _require_all("memory.weights", weights == 0, "0 for a rule that has none", weights)
+    _require_all(f"{where}.slot_arm", slot_arm < limit, "arms of pairs and rows of floors", slot_arm)
+    scales = np.array(basis["row_scales"], dtype=np.float64)
+    _require_all(f"{where}.row_scales", np.frexp(scales)[0] == 0.5, "powers of two", scales)
 
 
 def _same(value: Any, wanted: str | int) -> bool:

@@ -1,11 +1,11 @@
 """SPOC: meet each floor by the lower confidence bound of its arm, without contexts."""
 
-from arcbandit.policies.base import Policy
-from arcbandit.policies.doc import DOC
-from arcbandit.policies.state import Rule
+from typing import ClassVar
+
+from arcbandit.policies.context_free import ContextFreeRule
 
 
-class SPOC(Policy):
+class SPOC(ContextFreeRule):
     """Pessimistic shares without contexts, q = lambda / LCB [baudry2024].
 
     Where these sum to more than 1, or a lower bound does not exceed its floor, the shares are those of DOC. Adapted
@@ -21,6 +21,4 @@ class SPOC(Policy):
     """
 
     name = "spoc"
-    rule = Rule.SPOC
-    dials = DOC.dials
-    supports_group_floors = False
+    preset: ClassVar = {"side": -1.0}

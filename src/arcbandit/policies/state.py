@@ -1,81 +1,214 @@
-"""What a rule is told, what it remembers, and its name: tuples of arrays that cross the compiled border."""
+"""A policy's state at work: what it was told and calls things by, and the arrays that its kernels work on."""
 
-import enum
-from typing import NamedTuple
+import functools
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arcbandit.kernels.program import SURPLUS
+from arcbandit.compilation.packing import packed
+from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.values import index_of
+from arcbandit.instance import GroupFloor, members_of_groups
+from arcbandit.kernels.confidence import ByPair, make_statistics
+from arcbandit.kernels.planner import make_planner
+from arcbandit.planning import rows_of_arms, rows_without_zeros
+from arcbandit.policies.configuration import Configuration
+from arcbandit.policies.learner import (
+    SETTINGS,
+    KnownProblem,
+    Learner,
+    Progress,
+    Replan,
+    Stream,
+    make_memory,
+    record_of,
+)
+from arcbandit.policies.rounds import Work, WorkKernels, work_kernels
 
-# Places of KnownProblem.settings; the dials of a rule follow from DIALS on, in the order its class lists them.
-NOISE_SCALE, REWARD_LOW, REWARD_HIGH, MEAN_BOUND, ESTIMATE_CONTEXTS, HORIZON, DIALS = range(7)
-N_SETTINGS = 14
-
-# Rows of Memory.matrices, shape (K, C) each: objective and revenues, or means and roots, which are worked out anew in
-# each round. No rule has any of the second and weights, which it keeps.
-OBJECTIVE, REVENUE = range(2)
-MEANS, ROOTS = OBJECTIVE, REVENUE
-WEIGHTS = REVENUE
-# Rows of Memory.by_arm; what they hold is up to the rule.
-QUEUE, PREVIOUS, SCRATCH, OTHER_SCRATCH = range(4)
-# How an allocation came about: PLANNED as the rule wants it, or any of the others together.
-PLANNED = 0
-FELL_BACK = 1  # the rule's own problem was infeasible, LP(UCB, UCB) was used
-FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan falls short of the floors least
-STOOD_STILL = 4  # the solver found nothing, every arm is played alike
-EXPLORED = 8  # some context still has arms never played
-
-# The two bases of a rule that plans: of its own problem, and of LP(UCB, UCB).
-OWN, FALLBACK = range(2)
-
-
-class Rule(enum.IntEnum):
-    """The rules of the compiled switch."""
-
-    LINEAR_PROGRAM = 0
-    THOMPSON_LP = 1
-    OPTIMISTIC3 = 2
-    DOC = 3
-    SPOC = 4
-    SGOC = 5
-    LOE2D = 6
-    LAGRANGE_CB = 7
-    DRIFT_PLUS_PENALTY = 8
-    BANDIT_Q = 9
+Name = str | int
 
 
-# Places of Memory.scalars: the leans of the plan at hand, and whether every pair was played.
-OBJECTIVE_LEAN, REVENUE_LEAN, ALL_PLAYED = range(3)
+@dataclass(frozen=True)
+class Labels:
+    """What arms and contexts are called: by name if they were named, and by index always."""
+
+    arms: tuple[str, ...]
+    contexts: tuple[str, ...]
+    named_arms: bool
+    named_contexts: bool
+
+    @functools.cached_property
+    def arm_index(self) -> dict[str, int]:
+        """Rows by name."""
+        return {name: index for index, name in enumerate(self.arms)}
+
+    @functools.cached_property
+    def context_index(self) -> dict[str, int]:
+        """Columns by name."""
+        return {name: index for index, name in enumerate(self.contexts)}
+
+    def arm(self, arm: Name) -> int:
+        """The row of an arm."""
+        return index_of("arm", arm, self.arm_index, named=self.named_arms)
+
+    def context(self, context: Name) -> int:
+        """The column of a context."""
+        return index_of("context", context, self.context_index, named=self.named_contexts)
 
 
-class KnownProblem(NamedTuple):
-    """What the learner is told before round 1."""
+@dataclass(frozen=True)
+class State:
+    """Everything that decides what a policy does next. Its arrays change in place; a change of shape makes a new one."""
 
-    context_probabilities: np.ndarray  # p_c, or its running estimate, shape (C,)
-    floors: np.ndarray  # of arms, then of groups, NO_FLOOR for a floor of zero, shape (M,)
-    arm_rows: np.ndarray  # int64, shape (K, R), as in Program
-    available: np.ndarray  # bool, shape (K, C)
-    settings: np.ndarray  # float64, shape (N_SETTINGS,)
+    configuration: Configuration
+    labels: Labels
+    arm_floors: tuple[float, ...]
+    groups: tuple[GroupFloor, ...]
+    retired: frozenset[int]
+    stream: int  # the seed of its stream of random numbers
+    learner: Learner
+
+    @functools.cached_property
+    def numbers(self) -> Any:
+        """The learner and the stream, packed for the kernels."""
+        return packed(self.work)
+
+    @functools.cached_property
+    def work(self) -> Work:
+        """The learner and the stream."""
+        return Work(self.learner, Stream(self.stream, self.configuration.epoch, 0))
+
+    @functools.cached_property
+    def kernels(self) -> WorkKernels:
+        """The compiled rounds of the rule, loaded or compiled at the first one."""
+        kind = self.configuration.kind
+        return work_kernels(kind.allocate, kind.learn, self.work)
+
+    @property
+    def round_number(self) -> int:
+        """t of the next decision."""
+        progress = self.learner.progress
+        return int(max(progress[Progress.DECISIONS], progress[Progress.REWARDS])) + 1
 
 
-class Memory(NamedTuple):
-    """What a rule keeps between rounds. The warm bases are part of it, or replay would differ."""
+def make_state(
+    configuration: Configuration,
+    labels: Labels,
+    arm_floors: tuple[float, ...],
+    groups: tuple[GroupFloor, ...],
+    stream: int,
+    probabilities: NDArray[np.float64],
+    available: NDArray[np.bool_],
+) -> State:
+    """A state in which nothing was seen yet."""
+    kind = configuration.kind
+    if groups and not kind.supports_group_floors:
+        raise InvalidInputError(f"{kind.__name__} does not keep group floors; give none.")
+    learner = make_learner(configuration, labels, arm_floors, groups, probabilities, available)
+    return State(configuration, labels, arm_floors, groups, frozenset(), stream, learner)
 
-    key: np.ndarray  # int32, shape (2, C)
-    slot_arm: np.ndarray  # int32, shape (2, M)
-    slot_context: np.ndarray  # int32, shape (2, M)
-    matrices: np.ndarray  # float64, shape (2, K, C)
-    by_arm: np.ndarray  # float64, shape (4, K + 1); the last place is free for the rule
-    scalars: np.ndarray  # float64, shape (3,); worked out anew in each round
 
-
-def make_memory(n_arms: int, n_contexts: int, n_rows: int) -> Memory:
-    """Nothing remembered."""
-    return Memory(
-        key=np.full((2, n_contexts), -1, dtype=np.int32),
-        slot_arm=np.tile(np.arange(n_rows, dtype=np.int32), (2, 1)),
-        slot_context=np.full((2, n_rows), SURPLUS, dtype=np.int32),
-        matrices=np.zeros((2, n_arms, n_contexts)),
-        by_arm=np.zeros((4, n_arms + 1)),
-        scalars=np.zeros(3),
+def make_learner(
+    configuration: Configuration,
+    labels: Labels,
+    arm_floors: tuple[float, ...],
+    groups: tuple[GroupFloor, ...],
+    probabilities: NDArray[np.float64],
+    available: NDArray[np.bool_],
+) -> Learner:
+    """A learner that has seen nothing."""
+    kind = configuration.kind
+    rows = rows_of_arms(members_of_groups(list(groups), list(labels.arms)))
+    arm_rows = np.zeros((len(rows), max(len(own) for own in rows)), dtype=np.int64)
+    for arm, own in enumerate(rows):
+        arm_rows[arm, : len(own)] = own
+    n_arms, n_contexts = available.shape
+    floors = rows_without_zeros([*arm_floors, *(group.floor for group in groups)])
+    planner_shape = (n_arms, n_contexts, len(floors), arm_rows.shape[1]) if kind.plans else (0, 0, 0, 1)
+    dials = {
+        **kind.preset,
+        **{dial.name: dial.number(configuration.dial_values[dial.name]) for dial in kind.dials},
+    }
+    progress = np.zeros(len(Progress), dtype=np.int64)
+    progress[Progress.NEXT_PLAN] = 1
+    return Learner(
+        problem=KnownProblem(
+            context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),
+            floors=floors,
+            arm_rows=arm_rows,
+            available=np.ascontiguousarray(available),
+        ),
+        settings=_settings(configuration),
+        dials=record_of(tuple(dials), tuple(dials.values())),
+        statistics=make_statistics(n_arms, n_contexts),
+        memory=make_memory(kind.rows, n_arms, n_contexts),
+        planner=make_planner(*planner_shape),
+        progress=progress,
+        allocation=np.ascontiguousarray(available / available.sum(axis=0)),
     )
+
+
+def _settings(configuration: Configuration) -> np.ndarray:
+    kind, bounds = configuration.kind, configuration.reward_bounds
+    settings = np.zeros(1, dtype=SETTINGS).view(np.recarray)
+    values = settings[0]
+    if bounds is not None:
+        values.has_reward_bounds = 1.0
+        values.reward_low, values.reward_high = bounds
+    if configuration.noise_scale is not None:
+        values.noise_scale = configuration.noise_scale
+    else:
+        values.noise_scale = 1.0 if bounds is None else (bounds[1] - bounds[0]) / 2
+    bound = bounds[1] if configuration.mean_bound is None and bounds else configuration.mean_bound
+    if kind.needs_mean_bound:
+        if bound is None or not bound > 0:
+            raise InvalidInputError(
+                f"{kind.__name__} scales rewards to [0, 1]: mean_bound, or the upper one of reward_bounds, "
+                f"must be positive, got {bound}."
+            )
+        values.mean_bound = bound
+    values.estimate_contexts = float(configuration.estimate_contexts)
+    if kind.needs_horizon:
+        if configuration.horizon is None:
+            raise InvalidInputError(f"{kind.__name__} needs horizon, the number of rounds to come; got none.")
+        values.horizon = configuration.horizon
+    if configuration.replan == "doubling":
+        values.replan = Replan.DOUBLING
+    elif configuration.replan != "always":
+        values.replan = configuration.replan
+    return settings
+
+
+def pulls_of(state: State) -> NDArray[np.float64]:
+    """n: how many rewards of each pair were taken in, K x C."""
+    return np.array(state.learner.statistics.by_pair[ByPair.PULLS])
+
+
+def with_shape(
+    state: State,
+    labels: Labels,
+    arm_floors: tuple[float, ...],
+    retired: frozenset[int],
+    probabilities: NDArray[np.float64],
+    available: NDArray[np.bool_],
+) -> State:
+    """What was learnt, in memory of another shape; plans start cold once."""
+    old = state.learner
+    learner = make_learner(state.configuration, labels, arm_floors, state.groups, probabilities, available)
+    arms, contexts = old.allocation.shape
+    learner.statistics.by_pair[:, :arms, :contexts] = old.statistics.by_pair
+    learner.statistics.context_counts[:contexts] = old.statistics.context_counts
+    learner.memory.by_pair[:, :arms, :contexts] = old.memory.by_pair
+    learner.memory.by_arm[:, :arms] = old.memory.by_arm
+    learner.memory.totals[:] = old.memory.totals
+    for place in (Progress.DECISIONS, Progress.REWARDS):
+        learner.progress[place] = old.progress[place]
+    shares = np.zeros(available.shape)
+    shares[:arms, :contexts] = old.allocation
+    shares *= available
+    totals = shares.sum(axis=0)
+    even = available / available.sum(axis=0)
+    learner.allocation[:] = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), even)
+    return replace(state, labels=labels, arm_floors=arm_floors, retired=retired, learner=learner)

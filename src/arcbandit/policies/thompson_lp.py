@@ -1,32 +1,70 @@
 """Thompson LP: plan with means drawn from what they may be."""
 
-from arcbandit.compilation.compile import rare_kernel
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN
-from arcbandit.kernels.counter import POLICY, standard_normal
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.confidence import ByPair, radius_factor
+from arcbandit.kernels.counter import Purpose, standard_normal
+from arcbandit.kernels.planner import Coefficient, Place, set_leans
+from arcbandit.kernels.program import PlanStatus
 from arcbandit.policies.base import Policy
-from arcbandit.policies.checks import Dial
-from arcbandit.policies.state import DIALS, OBJECTIVE, REVENUE, Rule
-
-# Places of the dials.
-SHARE, REDRAWS = DIALS, DIALS + 1
+from arcbandit.policies.dials import Dial
+from arcbandit.policies.learner import Outcome
+from arcbandit.policies.plans import (
+    begin_planning,
+    explore,
+    outcome_of_fallback,
+    plan_prepared,
+    prepare_bounds,
+    reward_bounds,
+)
 
 
 @rare_kernel
-def write_draws(problem, statistics, noise_scale, share, high, decision_number, attempt, seed, epoch, memory):
+def write_draws(statistics, noise_scale, share, high, attempt, stream, coefficients):
     """Draw theta ~ N(mean, sigma^2 / n) for each pair; its `share` goes into the constraints as well."""
-    n_arms, n_contexts = problem.available.shape
+    _, n_arms, n_contexts = coefficients.shape
     for arm in range(n_arms):
         for context in range(n_contexts):
-            inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
+            inverse_root = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
             drawn = high
             steady = high
             if inverse_root > 0.0:
                 index = (attempt * n_arms + arm) * n_contexts + context
-                deviation = noise_scale * inverse_root * standard_normal(seed, epoch, decision_number, POLICY, index)
-                drawn = statistics.by_pair[MEAN, arm, context] + deviation
-                steady = statistics.by_pair[MEAN, arm, context] + share * deviation
-            memory.matrices[OBJECTIVE, arm, context] = drawn
-            memory.matrices[REVENUE, arm, context] = steady
+                normal = standard_normal(stream.seed, stream.epoch, stream.number, Purpose.POLICY, index)
+                deviation = noise_scale * inverse_root * normal
+                drawn = statistics.by_pair[ByPair.MEAN, arm, context] + deviation
+                steady = statistics.by_pair[ByPair.MEAN, arm, context] + share * deviation
+            coefficients[Coefficient.OBJECTIVE, arm, context] = drawn
+            coefficients[Coefficient.REVENUE_OR_ROOT, arm, context] = steady
+
+
+@kernel
+def allocate(learner, context, t, stream):
+    """Write the plan of the first feasible draw or, after so many, of LP(UCB, UCB); return how it came about."""
+    dials = learner.dials[0]
+    noise_scale = learner.settings[0].noise_scale
+    begin_planning(learner)
+    attempts = 1 + int(dials.redraws)
+    outcome = Outcome.PLANNED.value
+    for attempt in range(attempts + 1):
+        own = attempt < attempts
+        known = False
+        if own:
+            factor = radius_factor(learner.problem.available.size, t, noise_scale)
+            _, high = reward_bounds(learner, factor)
+            set_leans(learner.planner, 0.0, 0.0)
+            write_draws(
+                learner.statistics, noise_scale, dials.share, high, attempt, stream, learner.planner.coefficients
+            )
+        else:
+            known = prepare_bounds(learner, t, 1.0, 1.0)
+        place = Place.OWN.value if own else Place.FALLBACK.value
+        status = plan_prepared(learner, place, known, own, not own)
+        if not own:
+            outcome |= Outcome.FELL_BACK
+            outcome |= outcome_of_fallback(learner, status)
+        if status == PlanStatus.OPTIMAL:
+            break
+    return outcome | explore(learner)
 
 
 class ThompsonLP(Policy):
@@ -46,7 +84,8 @@ class ThompsonLP(Policy):
     """
 
     name = "thompson-lp"
-    rule = Rule.THOMPSON_LP
+    allocate = staticmethod(allocate)
+    plans = True
     dials = (
         Dial("share", 0.0, "share of the draw's deviation in the floors", low=0.0, high=1.0),
         Dial("redraws", 10, "draws after an infeasible one", low=0.0, high=1000.0, whole=True),

@@ -1,0 +1,169 @@
+"""A planner: the bases, coefficients and caches of whoever plans round after round.
+
+It owns what it keeps from plan to plan. Rules, meters and shells ask it; nobody else writes to its arrays.
+"""
+
+import enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arcbandit.compilation.compile import kernel
+from arcbandit.kernels.planning import find_plan
+from arcbandit.kernels.program import SOMEBODY, Basis, ByContext, ByRow, Column, Count, Scalar, Workspace, make_workspace
+
+# Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
+MEASURE_EVERY = 64
+PAIRS_PER_ROUND = 16
+
+
+class Place(enum.IntEnum):
+    """Which of its two problems a planner plans: each has a basis of its own, kept warm."""
+
+    OWN = 0
+    FALLBACK = 1
+
+
+class Coefficient(enum.IntEnum):
+    """Rows of Planner.coefficients, written by a rule where the statistics themselves are not its coefficients."""
+
+    OBJECTIVE = 0  # also the revenue, where there is a root
+    REVENUE_OR_ROOT = 1  # the revenue where the leans are zero, otherwise the root
+
+
+class Planner(NamedTuple):
+    """What a planner keeps. The warm bases decide ties, so they are part of what a policy remembers."""
+
+    lean: np.ndarray  # float64, x and y of the program at hand, shape (2,)
+    coefficients: np.ndarray  # float64, shape (2, K, C)
+    key: np.ndarray  # int32, shape (2, C)
+    slot_arm: np.ndarray  # int32, shape (2, M)
+    slot_context: np.ndarray  # int32, shape (2, M)
+    workspace: Workspace
+
+
+def make_planner(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int) -> Planner:
+    """A planner for problems of this shape that has planned nothing yet; of no arms, for a rule that does not plan."""
+    return Planner(
+        lean=np.zeros(2),
+        coefficients=np.zeros((len(Coefficient), n_arms, n_contexts)),
+        key=np.full((len(Place), n_contexts), -1, dtype=np.int32),
+        slot_arm=np.tile(np.arange(n_rows, dtype=np.int32), (len(Place), 1)),
+        slot_context=np.full((len(Place), n_rows), Column.SURPLUS, dtype=np.int32),
+        workspace=make_workspace(n_arms, n_contexts, n_rows, rows_per_arm),
+    )
+
+
+@kernel
+def set_leans(planner, objective, revenue):
+    """How many roots the two sides of the program at hand lean."""
+    planner.lean[0] = objective
+    planner.lean[1] = revenue
+
+
+@kernel
+def begin_plan(planner, n_pairs, weights_moved):
+    """Count a round in which the planner is asked; whether all weights have moved since the last one matters to it."""
+    counts = planner.workspace.counts
+    if weights_moved:
+        counts[Count.KEYS_KEPT] = 0
+    counts[Count.SCALES_AGE] += 1
+    if counts[Count.SCALES_AGE] == MEASURE_EVERY + n_pairs // PAIRS_PER_ROUND:
+        counts[Count.SCALES_AGE] = 0
+
+
+@kernel
+def plan_again(planner, program, place, resumable, least_shortfall, allocation):
+    """Plan a program from the basis of that place, and return the PlanStatus that `find_plan` does.
+
+    `resumable`: the program's matrices are the same arrays as when last planned at this place, and what changed in them
+    is marked in `program.changed`.
+    """
+    owner = 1 + SOMEBODY + place if resumable else 0
+    basis = Basis(planner.key[place], planner.slot_arm[place], planner.slot_context[place])
+    return find_plan(program, basis, least_shortfall, owner, planner.workspace, allocation)
+
+
+@kernel
+def measure_soon(planner):
+    """Measure scales before the next plan: weights may have moved far at once."""
+    planner.workspace.counts[Count.SCALES_AGE] = -1
+
+
+@kernel
+def basis_number(planner):
+    """A number that is another one whenever the basis last planned with is."""
+    return planner.workspace.counts[Count.ORDERS]
+
+
+@kernel
+def least_value(planner):
+    """The least value of a basic column of the last plan."""
+    return planner.workspace.scalars[Scalar.LEAST_SHARE]
+
+
+@kernel
+def pairs_of_plan(planner):
+    """How many pairs `pair_of_plan` may be asked for."""
+    return planner.key.shape[1] + planner.slot_arm.shape[1]
+
+
+@kernel
+def pair_of_plan(planner, place, index):
+    """A pair that the plan of that place may use, (arm, context); context below 0 if there is none at this index."""
+    n_contexts = planner.key.shape[1]
+    if index < n_contexts:
+        return planner.key[place, index], np.int64(index)
+    slot = index - n_contexts
+    return planner.slot_arm[place, slot], np.int64(planner.slot_context[place, slot])
+
+
+@kernel
+def uses_exactly(planner, place, pairs, rows, count, threshold):
+    """Whether the last plan, of that place, has shares above the threshold in exactly these pairs, shape (K, C), and
+    surpluses above it in exactly these rows, shape (M,); `count` is how many both are together.
+    """
+    workspace = planner.workspace
+    positive = 0
+    differ = 0  # sums of truths rather than branches, which would part the threads of a GPU
+    for context in range(pairs.shape[1]):
+        is_positive = workspace.by_context[ByContext.KEY_SHARE, context] > threshold
+        positive += is_positive
+        differ += is_positive != pairs[planner.key[place, context], context]
+    for slot in range(planner.slot_arm.shape[1]):
+        is_positive = workspace.by_row[ByRow.SLOT_VALUE, slot] > threshold
+        positive += is_positive
+        arm = planner.slot_arm[place, slot]
+        context = planner.slot_context[place, slot]
+        if context >= 0:
+            differ += is_positive != pairs[arm, context]
+        else:
+            differ += is_positive != (context == Column.SURPLUS and rows[arm])
+    return differ == 0 and positive == count
+
+
+def start_over(planner: Planner) -> None:
+    """Take up nothing at the next plan but the basis: a floor came, went or moved, and its row's scale with it."""
+    planner.workspace.counts[Count.BOUNDS_OF] = 0
+    planner.workspace.counts[Count.SCALES_AGE] = -1
+
+
+def planner_state(planner: Planner) -> dict[str, Any]:
+    """What a planner must be given back to plan as it would have: plain data."""
+    return {
+        "key": planner.key.tolist(),
+        "slot_arm": planner.slot_arm.tolist(),
+        "slot_context": planner.slot_context.tolist(),
+        # They decide pivots, so a twin that measured its own would come to plans of its own.
+        "row_scales": planner.workspace.by_row[ByRow.SCALE].tolist(),
+        "scales_age": int(planner.workspace.counts[Count.SCALES_AGE]),
+    }
+
+
+def restore_planner(planner: Planner, state: dict[str, Any]) -> None:
+    """Give a new planner of the same shape the state of another."""
+    planner.key[:] = state["key"]
+    planner.slot_arm[:] = state["slot_arm"]
+    planner.slot_context[:] = state["slot_context"]
+    planner.workspace.by_row[ByRow.SCALE] = state["row_scales"]
+    planner.workspace.counts[Count.SCALES_AGE] = state["scales_age"]

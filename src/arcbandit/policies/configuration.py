@@ -1,0 +1,180 @@
+"""How a policy is set up, without a problem: its rule, its dials and its settings."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.values import instance_of, is_whole, positive, shown, truth, whole
+from arcbandit.instance import Instance
+from arcbandit.policies.dials import bounds_of_rewards
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Table
+    from arcbandit.policies.base import Policy
+
+REPLAN_WORDS = ("always", "doubling")
+
+
+@dataclass(frozen=True, repr=False)
+class Configuration:
+    """A rule with its dials and settings, which `for_instance`, the simulator or an experiment bring to a problem.
+
+    A policy class without `revenue_floors`, such as ``OLP()``, makes one; its arguments are explained there.
+    """
+
+    kind: "type[Policy]"
+    dial_values: Mapping[str, Any]
+    noise_scale: float | None = None
+    reward_bounds: tuple[float, float] | None = None
+    mean_bound: float | None = None
+    horizon: int | None = None
+    estimate_contexts: bool = False
+    replan: str | int = "always"
+    seed: int | None = 0
+    epoch: int = 0
+    worker: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the rule."""
+        return self.kind.name
+
+    @property
+    def label(self) -> str:
+        """The name, the dials that are not at their default, and p=? where contexts are estimated."""
+        changed = [
+            f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
+            for dial in self.kind.dials
+            if self.dial_values[dial.name] != dial.default
+        ]
+        if self.estimate_contexts:
+            changed.append("p=?")
+        return f"{self.name}({', '.join(changed)})" if changed else self.name
+
+    def unbound(self) -> "Configuration":
+        """Itself: a policy at work has a method of this name."""
+        return self
+
+    def for_instance(
+        self,
+        instance: Instance,
+        *,
+        horizon: int | None = None,
+        available: "Table | None" = None,
+        seed: int | None = None,
+        epoch: int | None = None,
+        worker: int | None = None,
+    ) -> "Policy":
+        """A policy at work with these dials, ready for the arms, contexts and floors of an instance.
+
+        Of the instance it is told what the setting tells a learner: not the means, but for methods that scale rewards
+        an upper bound on them. `seed`, `epoch` and `worker` None are those of this configuration.
+        """
+        instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
+        mean_bound = self.mean_bound
+        if mean_bound is None and self.reward_bounds is None and self.kind.needs_mean_bound:
+            largest = float(instance.mean_rewards.max())
+            mean_bound = largest if largest > 0.0 else None
+        told = replace(
+            self,
+            noise_scale=instance.noise_scale if self.noise_scale is None else self.noise_scale,
+            mean_bound=mean_bound,
+            horizon=self.horizon if horizon is None else whole("horizon", horizon, 1),
+            seed=self.seed if seed is None else whole("seed", seed, 0),
+            epoch=self.epoch if epoch is None else whole("epoch", epoch, 0),
+            worker=self.worker if worker is None else whole("worker", worker, 0),
+        )
+        return self.kind(
+            instance.revenue_floors,
+            None if self.estimate_contexts else instance.context_probabilities,
+            arms=instance.arms,
+            contexts=instance.contexts,
+            group_floors=instance.group_floors,
+            available=available,
+            **told.settings(),
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """The arguments that make this configuration."""
+        return {
+            "noise_scale": self.noise_scale,
+            "reward_bounds": self.reward_bounds,
+            "mean_bound": self.mean_bound,
+            "horizon": self.horizon,
+            "estimate_contexts": self.estimate_contexts,
+            "replan": self.replan,
+            "seed": self.seed,
+            "epoch": self.epoch,
+            "worker": self.worker,
+            **self.dial_values,
+        }
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _configured, (self.kind, self.settings())
+
+    def __repr__(self) -> str:
+        return f"{self.kind.__name__}({shown_dials(self)})"
+
+
+def shown_dials(configuration: Configuration) -> str:
+    """The dials as a constructor takes them."""
+    return ", ".join(f"{name}={value!r}" for name, value in configuration.dial_values.items())
+
+
+def configured(
+    kind: "type[Policy]",
+    *,
+    noise_scale: Any = None,
+    reward_bounds: Any = None,
+    mean_bound: Any = None,
+    horizon: Any = None,
+    estimate_contexts: Any = False,
+    replan: Any = "always",
+    seed: Any = 0,
+    epoch: Any = 0,
+    worker: Any = 0,
+    **dials: Any,
+) -> Configuration:
+    """The configuration that these arguments make, each checked."""
+    if not hasattr(kind, "allocate") or not hasattr(kind, "name"):
+        raise InvalidInputError(f"{kind.__name__} itself has no rule to decide by; take a policy such as BLP.")
+    return Configuration(
+        kind=kind,
+        dial_values=_checked_dials(kind, dials),
+        noise_scale=None if noise_scale is None else positive("noise_scale", noise_scale),
+        reward_bounds=bounds_of_rewards(reward_bounds),
+        mean_bound=None if mean_bound is None else positive("mean_bound", mean_bound),
+        horizon=None if horizon is None else whole("horizon", horizon, 1),
+        estimate_contexts=truth("estimate_contexts", estimate_contexts),
+        replan=_checked_replan(kind, replan),
+        seed=None if seed is None else whole("seed", seed, 0),
+        epoch=whole("epoch", epoch, 0),
+        worker=whole("worker", worker, 0),
+    )
+
+
+def _configured(kind: "type[Policy]", settings: dict[str, Any]) -> Configuration:
+    """A configuration, for those who load a pickled one."""
+    return configured(kind, **settings)
+
+
+def _checked_replan(kind: "type[Policy]", replan: Any) -> str | int:
+    if isinstance(replan, str) and replan in REPLAN_WORDS:
+        chosen: str | int = replan
+    elif is_whole(replan):
+        chosen = whole("replan", replan, 1)
+    else:
+        raise InvalidInputError(f"replan must be 'always', 'doubling' or a number of rounds, got {shown(replan)}.")
+    if chosen != "always" and not kind.plans:
+        raise InvalidInputError(f"replan must be 'always' for {kind.__name__}, which does not plan, got {replan!r}.")
+    return chosen
+
+
+def _checked_dials(kind: "type[Policy]", given: Mapping[str, Any]) -> dict[str, Any]:
+    known = {dial.name: dial for dial in kind.dials}
+    for name in given:
+        if name not in known:
+            has = f"its dials are {', '.join(known)}" if known else "it has no dials"
+            raise InvalidInputError(f"{kind.__name__} has no dial {name!r}: {has}.")
+    return {name: dial.plain(given.get(name, dial.default)) for name, dial in known.items()}

@@ -1,0 +1,148 @@
+"""What a rule is told, what it remembers and what it plans with: one nested tuple that crosses the compiled border."""
+
+import enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arcbandit.compilation.compile import kernel
+from arcbandit.kernels.confidence import Statistics
+from arcbandit.kernels.planner import Planner
+
+
+class Outcome(enum.IntEnum):
+    """How an allocation came about: PLANNED as the rule wants it, or any of the others together."""
+
+    PLANNED = 0
+    FELL_BACK = 1  # the rule's own problem was infeasible, LP(UCB, UCB) was used
+    FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan falls short of the floors least
+    STOOD_STILL = 4  # the solver found nothing, every arm is equally likely
+    EXPLORED = 8  # some context still has arms never played
+
+
+class Progress(enum.IntEnum):
+    """Places of Learner.progress."""
+
+    DECISIONS = 0
+    REWARDS = 1
+    NEXT_PLAN = 2  # the first round that plans again, if not every round does
+    ALL_PLAYED = 3  # 1 once every available pair was played
+
+
+class Replan(enum.IntEnum):
+    """What Settings.replan says if it is no number of rounds."""
+
+    ALWAYS = 0
+    DOUBLING = -1
+
+
+SETTINGS = np.dtype(
+    [
+        ("noise_scale", np.float64),  # sigma
+        ("has_reward_bounds", np.float64),  # 1 or 0
+        ("reward_low", np.float64),
+        ("reward_high", np.float64),
+        ("mean_bound", np.float64),  # what rewards are counted in units of, for rules that ask for it
+        ("horizon", np.float64),  # T, for rules that ask for it
+        ("estimate_contexts", np.float64),  # 1 or 0
+        ("replan", np.int64),  # Replan, or a number of rounds
+    ],
+    align=True,
+)
+
+
+class KnownProblem(NamedTuple):
+    """What the learner is told before round 1."""
+
+    context_probabilities: np.ndarray  # p_c, or its running estimate, shape (C,)
+    floors: np.ndarray  # of arms, then of groups, NO_FLOOR for a floor of zero, shape (M,)
+    arm_rows: np.ndarray  # int64, shape (K, R), as in Program
+    available: np.ndarray  # bool, shape (K, C)
+
+
+class Memory(NamedTuple):
+    """What a rule itself keeps between rounds, and room for what it works out in each; its class says how much."""
+
+    by_pair: np.ndarray  # float64, shape (rows, K, C)
+    by_arm: np.ndarray  # float64, shape (rows, K)
+    totals: np.ndarray  # float64, shape (rows,)
+    scratch_by_pair: np.ndarray  # float64, shape (rows, K, C)
+    scratch_by_arm: np.ndarray  # float64, shape (rows, K)
+
+
+class Learner(NamedTuple):
+    """A policy as compiled code sees it."""
+
+    problem: KnownProblem
+    settings: np.ndarray  # record array of SETTINGS, shape (1,)
+    dials: np.ndarray  # record array with the rule's dials by name, shape (1,)
+    statistics: Statistics
+    memory: Memory
+    planner: Planner  # of no arms, if the rule does not plan
+    progress: np.ndarray  # int64, shape (4,)
+    allocation: np.ndarray  # w(t), float64, shape (K, C)
+
+
+class Stream(NamedTuple):
+    """Where the random numbers of a round come from: a pure function of these three."""
+
+    seed: int
+    epoch: int
+    number: int  # of the decision, from 1
+
+
+class Rows(NamedTuple):
+    """The rows of a rule's memory, as enumerations that name them; None for none."""
+
+    by_pair: Any = None
+    by_arm: Any = None
+    totals: Any = None
+    scratch_by_pair: Any = None
+    scratch_by_arm: Any = None
+
+
+def make_memory(rows: Rows, n_arms: int, n_contexts: int) -> Memory:
+    """Nothing remembered."""
+    counts = [0 if kind is None else len(kind) for kind in rows]
+    return Memory(
+        by_pair=np.zeros((counts[0], n_arms, n_contexts)),
+        by_arm=np.zeros((counts[1], n_arms)),
+        totals=np.zeros(counts[2]),
+        scratch_by_pair=np.zeros((counts[3], n_arms, n_contexts)),
+        scratch_by_arm=np.zeros((counts[4], n_arms)),
+    )
+
+
+def record_of(names: tuple[str, ...], values: tuple[float, ...]) -> np.ndarray:
+    """A record array of one record of floats, shape (1,)."""
+    # A record without fields has no size, which no compiler likes.
+    kind = np.dtype([(name, np.float64) for name in names] or [("nothing", np.float64)], align=True)
+    record = np.zeros(1, dtype=kind).view(np.recarray)
+    for name, value in zip(names, values, strict=True):
+        record[0][name] = value
+    return record
+
+
+@kernel
+def estimate_probabilities(learner):
+    """Estimate the probabilities of the contexts, if they are not known.
+
+    The estimate is the share of rounds seen, with one round's weight spread evenly beforehand, so that a context that
+    has not occurred yet is planned for.
+    """
+    if learner.settings[0].estimate_contexts != 0.0:
+        counts = learner.statistics.context_counts
+        probabilities = learner.problem.context_probabilities
+        n_contexts = counts.shape[0]
+        total = 1.0
+        for other in range(n_contexts):
+            total += counts[other]
+        for other in range(n_contexts):
+            probabilities[other] = (counts[other] + 1.0 / n_contexts) / total
+
+
+@kernel
+def observe_context(learner, context):
+    """Count a context and, if their probabilities are not known, estimate them again."""
+    learner.statistics.context_counts[context] += 1.0
+    estimate_probabilities(learner)

@@ -1,0 +1,143 @@
+"""What rules that plan have in common: from statistics to coefficients, from these to a plan, and what else a round needs.
+
+A rule calls `begin_planning`, then `plan_with_bounds` or, after it wrote coefficients of its own, `plan_as_written`
+until one is feasible, says by `outcome_of_fallback` how the last one went, and ends with `explore`.
+"""
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.confidence import (
+    ByPair,
+    bounds_for_unplayed,
+    every_pair_played,
+    explore_unplayed,
+    radius_factor,
+    stand_in_for_unplayed,
+)
+from arcbandit.kernels.planner import Coefficient, begin_plan, plan_again, set_leans
+from arcbandit.kernels.program import PlanStatus, Program
+from arcbandit.policies.learner import Outcome, Progress
+
+LEAST_REACH = 1e-150  # a reward may be divided by it
+
+
+@rare_kernel
+def play_alike(available, allocation):
+    """Write an allocation in which the arms of each context are equally likely."""
+    n_arms, n_contexts = available.shape
+    for context in range(n_contexts):
+        count = 0
+        for arm in range(n_arms):
+            count += 1 if available[arm, context] else 0
+        for arm in range(n_arms):
+            allocation[arm, context] = 1.0 / count if available[arm, context] else 0.0
+
+
+@kernel
+def begin_planning(learner):
+    """Note whether every pair was played by now, and let the planner count the round."""
+    progress = learner.progress
+    available = learner.problem.available
+    if progress[Progress.ALL_PLAYED] == 0 and every_pair_played(learner.statistics, available):
+        progress[Progress.ALL_PLAYED] = 1
+    begin_plan(learner.planner, available.size, learner.settings[0].estimate_contexts != 0.0)
+
+
+@kernel
+def reward_bounds(learner, factor):
+    """Bounds (low, high) that stand for the infinite ones of a pair never played: given ones, or guessed ones.
+
+    `factor` is the radius of a pair played once.
+    """
+    settings = learner.settings[0]
+    if settings.has_reward_bounds != 0.0:
+        return settings.reward_low, settings.reward_high
+    return bounds_for_unplayed(learner.statistics, learner.problem.available, factor)
+
+
+@kernel
+def prepare_bounds(learner, t, optimism, caution):
+    """Set the leans and, while some pair was never played, write means and roots in which bounds stand for its own.
+
+    Return whether the statistics themselves are the coefficients.
+    """
+    planner = learner.planner
+    factor = radius_factor(learner.problem.available.size, t, learner.settings[0].noise_scale)
+    if learner.progress[Progress.ALL_PLAYED] != 0:
+        set_leans(planner, optimism * factor, caution * factor)
+        return True
+    low, high = reward_bounds(learner, factor)
+    # So many roots on either side of the middle are the bounds that stand for infinite ones.
+    reach = max(factor, LEAST_REACH)
+    set_leans(planner, optimism * reach, caution * reach)
+    root = 0.5 * (high - low) / reach
+    stand_in_for_unplayed(
+        learner.statistics,
+        0.5 * (low + high),
+        root,
+        planner.coefficients[Coefficient.OBJECTIVE],
+        planner.coefficients[Coefficient.REVENUE_OR_ROOT],
+    )
+    return False
+
+
+@kernel
+def plan_prepared(learner, place, known, written, least_shortfall):
+    """Plan with the statistics as coefficients if `known`, otherwise with those of the planner; return a PlanStatus.
+
+    These are an objective and a revenue if `written`, otherwise means and roots.
+    """
+    problem = learner.problem
+    planner = learner.planner
+    objective = planner.coefficients[Coefficient.OBJECTIVE]
+    revenue = planner.coefficients[Coefficient.REVENUE_OR_ROOT if written else Coefficient.OBJECTIVE]
+    root = planner.coefficients[Coefficient.REVENUE_OR_ROOT]
+    if known:
+        objective = learner.statistics.by_pair[ByPair.MEAN]
+        revenue = learner.statistics.by_pair[ByPair.MEAN]
+        root = learner.statistics.by_pair[ByPair.INVERSE_ROOT]
+    program = Program(
+        objective,
+        revenue,
+        root,
+        planner.lean,
+        problem.context_probabilities,
+        learner.statistics.changed,
+        problem.available,
+        problem.floors,
+        problem.arm_rows,
+    )
+    return plan_again(planner, program, place, known, least_shortfall, learner.allocation)
+
+
+@kernel
+def plan_with_bounds(learner, t, place, optimism, caution, least_shortfall):
+    """Plan with objective mean + optimism * radius and floors in mean + caution * radius; return a PlanStatus."""
+    known = prepare_bounds(learner, t, optimism, caution)
+    return plan_prepared(learner, place, known, False, least_shortfall)
+
+
+@kernel
+def plan_as_written(learner, place, least_shortfall):
+    """Plan with the objective and the revenue that the rule wrote into the planner's coefficients."""
+    set_leans(learner.planner, 0.0, 0.0)
+    return plan_prepared(learner, place, False, True, least_shortfall)
+
+
+@kernel
+def outcome_of_fallback(learner, status):
+    """How a plan with the least shortfall came about, by its PlanStatus; where the solver found none, play alike."""
+    if status == PlanStatus.OPTIMAL:
+        return Outcome.PLANNED.value
+    if status == PlanStatus.INFEASIBLE:
+        return Outcome.FELL_SHORT.value
+    play_alike(learner.problem.available, learner.allocation)
+    return Outcome.STOOD_STILL.value
+
+
+@kernel
+def explore(learner):
+    """While some pair was never played, let contexts with such arms play one of these; return the outcome to add."""
+    if learner.progress[Progress.ALL_PLAYED] == 0:
+        explore_unplayed(learner.statistics, learner.problem.available, learner.allocation)
+        return Outcome.EXPLORED.value
+    return Outcome.PLANNED.value

@@ -1,0 +1,169 @@
+"""The rounds of a policy at work, compiled per rule: decide, and learn from rewards whenever they come."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arcbandit.compilation.compile import bound, entry_kernel, kernel
+from arcbandit.compilation.packing import kind_of, packed, unpacker
+from arcbandit.kernels.confidence import record_reward
+from arcbandit.kernels.counter import Purpose, uniforms
+from arcbandit.kernels.planner import measure_soon
+from arcbandit.kernels.sampling import arm_from_uniform
+from arcbandit.policies.learner import Learner, Progress, Replan, Stream, estimate_probabilities, observe_context
+
+# What stands for the kernels of a rule in the functions below, until `bound` gives each rule a copy with its own.
+rule_allocate: Any = None
+rule_learn: Any = None
+choose_allocation: Any = None
+take_in_reward: Any = None
+unpack_work: Any = None
+unpack_batch: Any = None
+
+
+class Work(NamedTuple):
+    """A policy at work as compiled code sees it."""
+
+    learner: Learner
+    stream: Stream  # without a number, which is that of the decision
+
+
+class Batch(NamedTuple):
+    """Many decisions: the contexts, and room for what is decided."""
+
+    contexts: np.ndarray  # int64, shape (N,)
+    arms: np.ndarray  # int64, shape (N,)
+    probabilities: np.ndarray  # float64, shape (N,)
+    round_numbers: np.ndarray  # int64, shape (N,)
+
+
+def make_batch(contexts: "np.ndarray[Any, np.dtype[np.int64]]") -> Batch:
+    """Room for the decisions in these contexts."""
+    shape = contexts.shape
+    return Batch(contexts, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape, np.int64))
+
+
+NO_BATCH = make_batch(np.zeros(0, np.int64))
+
+
+@kernel
+def learn_nothing(learner, context, arm, reward):
+    """What a rule learns that goes by the statistics alone."""
+
+
+def choose(learner, context, t, stream):
+    """Write w(t), shape (K, C), for the round whose context was just seen; return its Outcome.
+
+    Random numbers go by the stream, and what was learnt by t: rewards that come in batches, or from others, move t on
+    without a decision, and leave it where it was between two of them.
+    """
+    observe_context(learner, context)
+    return rule_allocate(learner, context, t, stream)
+
+
+def take_in(learner, context, arm, reward):
+    """Take in the reward of a round."""
+    record_reward(learner.statistics, arm, context, reward)
+    rule_learn(learner, context, arm, reward)
+
+
+class RuleKernels(NamedTuple):
+    """What every round of a rule is made of."""
+
+    choose_allocation: Any  # (learner, context, t, stream) -> Outcome
+    take_in_reward: Any  # (learner, context, arm, reward)
+
+
+@functools.cache
+def rule_kernels(allocate: Callable[..., Any], learn: Callable[..., Any]) -> RuleKernels:
+    """The kernels of a rule with what all rules have in common."""
+    return RuleKernels(bound(kernel, choose, rule_allocate=allocate), bound(kernel, take_in, rule_learn=learn))
+
+
+def decide(numbers, context, batch_numbers):
+    """Decide for the contexts of a batch, one after the other, or, if it is empty, for a context.
+
+    Return (arm, probability, t, number of the decision) of the last one.
+    """
+    learner, stream = unpack_work(numbers)
+    batch = unpack_batch(batch_numbers)
+    progress = learner.progress
+    replan = learner.settings[0].replan
+    many = batch.contexts.shape[0]
+    arm = 0
+    probability = 0.0
+    t = 0
+    number = 0
+    for place in range(max(1, many)):
+        if many > 0:
+            context = batch.contexts[place]
+        t = max(progress[Progress.DECISIONS], progress[Progress.REWARDS]) + 1
+        number = progress[Progress.DECISIONS] + 1
+        if t < progress[Progress.NEXT_PLAN] and progress[Progress.ALL_PLAYED] != 0:
+            learner.statistics.context_counts[context] += 1.0
+        else:
+            choose_allocation(learner, context, t, Stream(stream.seed, stream.epoch, number))
+            if replan == Replan.DOUBLING:
+                progress[Progress.NEXT_PLAN] = 2 * t
+            elif replan != Replan.ALWAYS:
+                progress[Progress.NEXT_PLAN] = t + replan
+        _, uniform = uniforms(stream.seed, stream.epoch, number, Purpose.DECISION, 0)
+        arm = arm_from_uniform(learner.allocation, context, uniform)
+        probability = float(learner.allocation[arm, context])
+        progress[Progress.DECISIONS] = number
+        if many > 0:
+            batch.arms[place] = arm
+            batch.probabilities[place] = probability
+            batch.round_numbers[place] = t
+    return arm, probability, t, number
+
+
+def learn(numbers, context, arm, reward):
+    """Take in one reward."""
+    learner, _ = unpack_work(numbers)
+    take_in_reward(learner, context, arm, reward)
+    learner.progress[Progress.REWARDS] += 1
+
+
+def learn_many(numbers, contexts, arms, rewards, counted):
+    """Take in rewards one after the other; if `counted`, their contexts count as seen."""
+    learner, _ = unpack_work(numbers)
+    if counted:
+        if learner.settings[0].estimate_contexts != 0.0:
+            measure_soon(learner.planner)
+        for place in range(contexts.shape[0]):
+            learner.statistics.context_counts[contexts[place]] += 1.0
+        estimate_probabilities(learner)
+    for place in range(rewards.shape[0]):
+        take_in_reward(learner, contexts[place], arms[place], rewards[place])
+    learner.progress[Progress.REWARDS] += rewards.shape[0]
+
+
+class WorkKernels(NamedTuple):
+    """What Python calls of a policy at work; `packed` numbers in place of tuples."""
+
+    decide: Callable[..., Any]
+    learn: Callable[..., Any]
+    learn_many: Callable[..., Any]
+
+
+def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], work: Work) -> WorkKernels:
+    """The compiled rounds of a rule, for learners of this kind."""
+    return _work_kernels(allocate, learn, kind_of(work))
+
+
+@functools.cache
+def _work_kernels(rule_allocate: Callable[..., Any], rule_learn: Callable[..., Any], kind: Any) -> WorkKernels:
+    kernels = rule_kernels(rule_allocate, rule_learn)
+    names = {
+        "choose_allocation": kernels.choose_allocation,
+        "take_in_reward": kernels.take_in_reward,
+        "unpack_work": unpacker(kind),
+        "unpack_batch": unpacker(kind_of(NO_BATCH)),
+    }
+    return WorkKernels(*(bound(entry_kernel, function, **names).compiled for function in (decide, learn, learn_many)))
+
+
+PACKED_NO_BATCH = packed(NO_BATCH)

@@ -1,0 +1,164 @@
+"""A policy at work as plain data, and back: its configuration, its statistics, and the state of its planner.
+
+Each of the three parts has a version of its own, so that a change in one leaves the others readable.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arcbandit.inputs.arrays import availability
+from arcbandit.instance import GroupFloor
+from arcbandit.kernels.planner import planner_state, restore_planner
+from arcbandit.policies.configuration import configured
+from arcbandit.policies.learner import Progress, Rows
+from arcbandit.policies.problem import told_problem
+from arcbandit.policies.snapshot_checks import FORMAT, PARTS, VERSION, check_snapshot
+from arcbandit.policies.snapshot_versions import of_latest_version
+from arcbandit.policies.state import Labels, State, make_state
+from arcbandit.policies.streams import stream_of_successor
+
+if TYPE_CHECKING:
+    from arcbandit.policies.base import Policy
+
+
+def snapshot_of(state: State) -> dict[str, Any]:
+    """Everything that decides what comes next."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "policy": state.configuration.name,
+        "configuration": _configuration(state),
+        "statistics": _statistics(state),
+        "planner": _planner(state),
+    }
+
+
+def _configuration(state: State) -> dict[str, Any]:
+    configuration, labels, problem = state.configuration, state.labels, state.learner.problem
+    bounds = configuration.reward_bounds
+    return {
+        "version": PARTS["configuration"],
+        "dials": dict(configuration.dial_values),
+        "arms": list(labels.arms) if labels.named_arms else None,
+        "contexts": list(labels.contexts) if labels.named_contexts else None,
+        "revenue_floors": list(state.arm_floors),
+        "group_floors": [
+            {"name": group.name, "arms": list(group.arms), "floor": group.floor} for group in state.groups
+        ],
+        "context_probabilities": problem.context_probabilities.tolist(),
+        "estimate_contexts": configuration.estimate_contexts,
+        "noise_scale": configuration.noise_scale,
+        "reward_bounds": None if bounds is None else list(bounds),
+        "mean_bound": configuration.mean_bound,
+        "horizon": configuration.horizon,
+        "available": problem.available.tolist(),
+        "retired": sorted(state.retired),
+        "seed": configuration.seed,
+        "epoch": configuration.epoch,
+        "worker": configuration.worker,
+        "replan": configuration.replan,
+    }
+
+
+def _statistics(state: State) -> dict[str, Any]:
+    learner = state.learner
+    return {
+        "version": PARTS["statistics"],
+        "stream": state.stream,
+        "decisions": int(learner.progress[Progress.DECISIONS]),
+        "rewards": int(learner.progress[Progress.REWARDS]),
+        "by_pair": learner.statistics.by_pair.tolist(),
+        "context_counts": learner.statistics.context_counts.tolist(),
+        "memory": {
+            part: {row.name.lower(): values[row].tolist() for row in kind or ()}
+            for part, kind, values in _kept(state.configuration.kind.rows, learner.memory)
+        },
+    }
+
+
+def _kept(rows: Rows, memory: Any) -> list[tuple[str, Any, Any]]:
+    """The parts of a rule's memory that it keeps: name, rows and values."""
+    return [
+        ("by_pair", rows.by_pair, memory.by_pair),
+        ("by_arm", rows.by_arm, memory.by_arm),
+        ("totals", rows.totals, memory.totals),
+    ]
+
+
+def _planner(state: State) -> dict[str, Any]:
+    learner = state.learner
+    return {
+        "version": PARTS["planner"],
+        "allocation": learner.allocation.tolist(),
+        "all_played": bool(learner.progress[Progress.ALL_PLAYED]),
+        "next_plan": int(learner.progress[Progress.NEXT_PLAN]),
+        "basis": planner_state(learner.planner) if state.configuration.kind.plans else None,
+    }
+
+
+def restored_state(kind: "type[Policy]", snapshot: Mapping[str, Any], worker: int | None) -> State:
+    """The state that a snapshot was taken of; with another `worker` number, on a stream of its own."""
+    configured(kind)  # refuses a class that is no rule
+    latest = of_latest_version(snapshot, kind)
+    check_snapshot(latest, kind)
+    state = _restored(kind, latest["configuration"], latest["statistics"], latest["planner"])
+    if worker is None or worker == state.configuration.worker:
+        return state
+    progress = state.learner.progress
+    counts = int(progress[Progress.DECISIONS]), int(progress[Progress.REWARDS])
+    return replace(
+        state,
+        configuration=replace(state.configuration, worker=worker),
+        stream=stream_of_successor(state.stream, worker, *counts),
+    )
+
+
+def _restored(
+    kind: "type[Policy]", given: Mapping[str, Any], statistics: Mapping[str, Any], planner: Mapping[str, Any]
+) -> State:
+    bounds = given["reward_bounds"]
+    configuration = configured(
+        kind,
+        noise_scale=given["noise_scale"],
+        reward_bounds=None if bounds is None else (bounds[0], bounds[1]),
+        mean_bound=given["mean_bound"],
+        horizon=given["horizon"],
+        estimate_contexts=given["estimate_contexts"],
+        replan=given["replan"],
+        seed=given["seed"],
+        epoch=given["epoch"],
+        worker=given["worker"],
+        **given["dials"],
+    )
+    groups = [GroupFloor(group["name"], tuple(group["arms"]), group["floor"]) for group in given["group_floors"]]
+    told = told_problem(
+        given["revenue_floors"], given["context_probabilities"], given["arms"], given["contexts"], groups, None
+    )
+    blank = told.blank
+    columns = blank.contexts if told.named_contexts else tuple(range(blank.n_contexts))
+    state = make_state(
+        configuration,
+        Labels(blank.arms, blank.contexts, told.named_arms, told.named_contexts),
+        tuple(blank.revenue_floors.tolist()),
+        tuple(blank.group_floors),
+        statistics["stream"],
+        blank.context_probabilities.copy(),
+        availability("available", given["available"], blank.mean_rewards.shape, columns),
+    )
+    learner = state.learner
+    learner.statistics.by_pair[:] = statistics["by_pair"]
+    learner.statistics.context_counts[:] = statistics["context_counts"]
+    for part, rows, values in _kept(kind.rows, learner.memory):
+        for row in rows or ():
+            values[row] = np.array(statistics["memory"][part][row.name.lower()], dtype=np.float64)
+    learner.progress[Progress.DECISIONS] = statistics["decisions"]
+    learner.progress[Progress.REWARDS] = statistics["rewards"]
+    learner.progress[Progress.ALL_PLAYED] = planner["all_played"]
+    learner.progress[Progress.NEXT_PLAN] = planner["next_plan"]
+    learner.allocation[:] = planner["allocation"]
+    if kind.plans:
+        restore_planner(learner.planner, planner["basis"])
+    return replace(state, retired=frozenset(given["retired"]))

@@ -1,0 +1,104 @@
+"""Snapshots of earlier versions as ones of the latest."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from arcbandit.policies.snapshot_checks import PARTS, VERSION
+
+if TYPE_CHECKING:
+    from arcbandit.policies.base import Policy
+
+CONFIGURATION = (
+    "dials",
+    "arms",
+    "contexts",
+    "revenue_floors",
+    "group_floors",
+    "context_probabilities",
+    "estimate_contexts",
+    "noise_scale",
+    "reward_bounds",
+    "mean_bound",
+    "horizon",
+    "available",
+    "retired",
+    "seed",
+    "epoch",
+    "worker",
+    "replan",
+)
+HEAD = ("format", "version", "policy")
+OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocation", "statistics", "memory", "scales")
+
+
+def of_latest_version(snapshot: Any, kind: "type[Policy]") -> Any:
+    """A snapshot as one of the latest version; what is not one of an earlier version is left for the check to refuse."""
+    return _parted(_with_workers(snapshot), kind)
+
+
+def _is_version(snapshot: Any, version: int) -> bool:
+    return isinstance(snapshot, Mapping) and type(snapshot.get("version")) is int and snapshot["version"] == version
+
+
+def _with_workers(snapshot: Any) -> Any:
+    """Version 1 as version 2: there were no workers yet, and scales were measured again."""
+    added = ("worker", "stream", "scales")
+    if not _is_version(snapshot, 1) or any(map(snapshot.get, added)):
+        return snapshot
+    n_rows = sum(len(items) for items in map(snapshot.get, ("revenue_floors", "group_floors")) if type(items) is list)
+    scales = {"by_row": [1.0] * (n_rows + 1), "age": -1}
+    return {**snapshot, "version": 2, "worker": 0, "stream": snapshot.get("seed"), "scales": scales}
+
+
+def _parted(snapshot: Any, kind: "type[Policy]") -> Any:
+    """Version 2 as version 3: the fields in three parts, and a rule's memory by names of its own."""
+    if not _is_version(snapshot, 2):
+        return snapshot
+    unknown = {name: value for name, value in snapshot.items() if name not in (*HEAD, *CONFIGURATION, *OTHERS)}
+    memory, scales = _table(snapshot, "memory"), _table(snapshot, "scales")
+    statistics = _table(snapshot, "statistics")
+    basis = {
+        **_present(memory, {"key": "key", "slot_arm": "slot_arm", "slot_context": "slot_context"}),
+        **_present(scales, {"by_row": "row_scales", "age": "scales_age"}),
+    }
+    return {
+        **{name: snapshot[name] for name in HEAD if name in snapshot},
+        **unknown,
+        "version": VERSION,
+        "configuration": {
+            "version": PARTS["configuration"],
+            **_present(snapshot, {name: name for name in CONFIGURATION}),
+        },
+        "statistics": {
+            "version": PARTS["statistics"],
+            **_present(snapshot, {name: name for name in ("stream", "decisions", "rewards")}),
+            **statistics,
+            "memory": _memory_by_name(memory, kind),
+        },
+        "planner": {
+            "version": PARTS["planner"],
+            **_present(snapshot, {name: name for name in ("allocation", "all_played", "next_plan")}),
+            "basis": basis if kind.plans else None,
+        },
+    }
+
+
+def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = snapshot.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _present(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {new: values[old] for old, new in names.items() if old in values}
+
+
+def _memory_by_name(memory: Mapping[str, Any], kind: "type[Policy]") -> dict[str, dict[str, Any]]:
+    """What a rule kept: in rows of one array, with one place behind those of the arms, and one matrix."""
+    rows = kind.rows
+    by_arm = memory.get("by_arm")
+    by_arm = by_arm if type(by_arm) is list and all(type(row) is list and row for row in by_arm) else []
+    return {
+        "by_pair": {row.name.lower(): memory.get("weights") for row in rows.by_pair or ()},
+        "by_arm": {row.name.lower(): by_arm[row][:-1] for row in rows.by_arm or () if row < len(by_arm)},
+        "totals": {row.name.lower(): by_arm[row][-1] for row in rows.totals or () if row < len(by_arm)},
+    }

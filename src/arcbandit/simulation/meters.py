@@ -1,0 +1,231 @@
+"""The meters beside the loop: what each round's allocation and reward add to the sums, by true means."""
+
+import enum
+from typing import NamedTuple
+
+import numpy as np
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.confidence import ByPair, radius_factor
+from arcbandit.kernels.planner import Place, basis_number, least_value, pair_of_plan, pairs_of_plan, uses_exactly
+from arcbandit.kernels.program import NO_FLOOR
+from arcbandit.policies.learner import Outcome
+from arcbandit.simulation.metrics import N_BY_ROW, N_TOTALS, FloorTotal, Total
+
+# Above so many pairs it is faster to add up those of the plan than all.
+MANY_PAIRS = 128
+POSITIVE = 1e-9  # a share or surplus above this is not zero
+ROUNDING = 1e-9  # a revenue off by less than this, relative to the revenue at stake, is not
+
+
+class Compared(enum.IntEnum):
+    """Places of Meters.compared."""
+
+    BASIS = 0  # the basis last compared with the optimum
+    IS_OPTIMAL = 1  # whether it uses the same columns
+
+
+class Meters(NamedTuple):
+    """Running sums, and the last rounds for sums over windows."""
+
+    totals: np.ndarray  # float64, shape (N_TOTALS,)
+    by_row: np.ndarray  # float64, shape (N_BY_ROW, M)
+    window: np.ndarray  # float64, expected and realised revenue of the last W rounds, shape (2, M, W)
+    compared: np.ndarray  # int64, shape (2,)
+
+
+class Record(NamedTuple):
+    """What is kept of a run: the sums at some rounds."""
+
+    checkpoints: np.ndarray  # int64, increasing, shape (P,)
+    totals: np.ndarray  # float64, shape (N_TOTALS, P)
+    by_floor: np.ndarray  # float64, shape (N_KINDS, P, M)
+
+
+def make_meters(n_rows: int, window: int) -> Meters:
+    """Nothing measured yet; `window` is W, 0 for no windows."""
+    compared = np.zeros(len(Compared), dtype=np.int64)
+    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, window)), compared)
+    # A window that never fell short still has a worst one: the maximum starts below any shortfall.
+    meters.by_row[[FloorTotal.WORST_EXPECTED, FloorTotal.WORST_REALISED]] = -np.inf if window else np.nan
+    return meters
+
+
+@kernel
+def is_of_basis(outcome):
+    """Whether an allocation is the plan of a basis, and nothing else wrote to it."""
+    return outcome & (Outcome.FELL_SHORT | Outcome.STOOD_STILL | Outcome.EXPLORED) == 0
+
+
+@kernel
+def place_of(outcome):
+    """Which of the planner's problems a plan is of."""
+    return Place.FALLBACK.value if outcome & Outcome.FELL_BACK else Place.OWN.value
+
+
+@kernel
+def uses_optimal_columns(world, planner, outcome):
+    """Whether the positive columns of the plan are exactly those of the optimum."""
+    return uses_exactly(
+        planner, place_of(outcome), world.used_pairs, world.slack_floors, world.optimal_columns, POSITIVE
+    )
+
+
+@kernel
+def has_optimal_set(world, planner, outcome, meters):
+    """Whether I_t = I*: the basis uses the pairs, and leaves slack in the floors, that the optimum does."""
+    if not is_of_basis(outcome):
+        return False
+    # The answer for a basis whose columns are all positive holds for as long as they are.
+    if not least_value(planner) > POSITIVE:
+        return uses_optimal_columns(world, planner, outcome)
+    if meters.compared[Compared.BASIS] != basis_number(planner):
+        meters.compared[Compared.BASIS] = basis_number(planner)
+        meters.compared[Compared.IS_OPTIMAL] = 1 if uses_optimal_columns(world, planner, outcome) else 0
+    return meters.compared[Compared.IS_OPTIMAL] == 1
+
+
+@kernel
+def add_to_rows(arm_rows, arm, amount, by_row):
+    """Add an arm's revenue to the rows it takes part in."""
+    if arm_rows.shape[1] == 1:
+        by_row[arm] += amount
+        return
+    for place in range(arm_rows.shape[1]):
+        row = arm_rows[arm, place] - 1
+        if row < 0:
+            break
+        by_row[row] += amount
+
+
+@kernel
+def add_expected_of_all(world, problem, allocation, expected):
+    """Add the expected revenue of every pair to its rows; return their sum."""
+    n_arms, n_contexts = allocation.shape
+    performance = 0.0
+    for arm in range(n_arms):
+        revenue = 0.0
+        for context in range(n_contexts):
+            revenue += world.revenues[arm, context] * allocation[arm, context]
+        add_to_rows(problem.arm_rows, arm, revenue, expected)
+        performance += revenue
+    return performance
+
+
+@kernel
+def add_expected_of_plan(world, problem, planner, place, allocation, expected):
+    """`add_expected_of_all` for a plan, which uses the pairs of its basis and no others."""
+    performance = 0.0
+    for index in range(pairs_of_plan(planner)):
+        arm, context = pair_of_plan(planner, place, index)
+        if context >= 0:
+            revenue = world.revenues[arm, context] * allocation[arm, context]
+            add_to_rows(problem.arm_rows, arm, revenue, expected)
+            performance += revenue
+    return performance
+
+
+@kernel
+def measure_allocation(world, learner, planned, outcome, meters):
+    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round."""
+    problem = learner.problem
+    allocation = learner.allocation
+    expected = meters.by_row[FloorTotal.EXPECTED_NOW]
+    for row in range(expected.shape[0]):
+        expected[row] = 0.0
+    if allocation.size > MANY_PAIRS and planned and is_of_basis(outcome):
+        place = place_of(outcome)
+        performance = add_expected_of_plan(world, problem, learner.planner, place, allocation, expected)
+    else:
+        performance = add_expected_of_all(world, problem, allocation, expected)
+    violation = 0.0
+    for row in range(expected.shape[0]):
+        floor = problem.floors[row]
+        violation += max(floor - expected[row], 0.0)  # nothing where there is no floor
+        meters.by_row[FloorTotal.SHORTFALL, row] += max(floor, 0.0) - expected[row]
+    regret = world.optimal_value - performance
+    meters.totals[Total.REGRET] += max(regret, 0.0)
+    meters.totals[Total.SIGNED_REGRET] += regret
+    meters.totals[Total.VIOLATION] += violation
+    meters.totals[Total.PERFORMANCE] += performance
+    return regret, violation
+
+
+@kernel
+def measure_reward(problem, arm, reward, round_number, meters):
+    """Add the realised revenue, and move the windows on by one round."""
+    meters.totals[Total.REALISED] += reward
+    add_to_rows(problem.arm_rows, arm, reward, meters.by_row[FloorTotal.EARNED])
+    length = meters.window.shape[2]
+    if length == 0:
+        return
+    place = (round_number - 1) % length
+    for row in range(meters.by_row.shape[1]):
+        expected = meters.by_row[FloorTotal.EXPECTED_NOW, row]
+        meters.by_row[FloorTotal.WINDOW_EXPECTED, row] += expected - meters.window[0, row, place]
+        meters.window[0, row, place] = expected
+        meters.by_row[FloorTotal.WINDOW_REALISED, row] -= meters.window[1, row, place]
+        meters.window[1, row, place] = 0.0
+    add_to_rows(problem.arm_rows, arm, reward, meters.window[1, :, place])
+    add_to_rows(problem.arm_rows, arm, reward, meters.by_row[FloorTotal.WINDOW_REALISED])
+    if round_number >= length:
+        worst_expected = meters.by_row[FloorTotal.WORST_EXPECTED]
+        worst_realised = meters.by_row[FloorTotal.WORST_REALISED]
+        for row in range(meters.by_row.shape[1]):
+            floor = max(problem.floors[row], 0.0)
+            expected_gap = floor - meters.by_row[FloorTotal.WINDOW_EXPECTED, row] / length
+            realised_gap = floor - meters.by_row[FloorTotal.WINDOW_REALISED, row] / length
+            worst_expected[row] = max(worst_expected[row], expected_gap)
+            worst_realised[row] = max(worst_realised[row], realised_gap)
+
+
+@rare_kernel
+def audit(world, learner, t, outcome, matched, regret, violation, meters):
+    """Count where the statements that the paper proves with probability 1 - 1/t apply, and where they fail."""
+    allocation = learner.allocation
+    by_pair = learner.statistics.by_pair
+    n_arms, n_contexts = allocation.shape
+    factor = radius_factor(allocation.size, t, learner.settings[0].noise_scale)
+    covered = True
+    width = 0.0
+    at_stake = 0.0
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            at_stake = max(at_stake, abs(world.revenues[arm, context]))
+            inverse_root = by_pair[ByPair.INVERSE_ROOT, arm, context]
+            if inverse_root > 0.0:
+                radius = factor * inverse_root
+                width += 2.0 * radius * allocation[arm, context]
+                if abs(by_pair[ByPair.MEAN, arm, context] - world.mean_rewards[arm, context]) > radius:
+                    covered = False
+            elif allocation[arm, context] > 0.0:
+                width = np.inf
+    scale = ROUNDING * max(n_contexts * at_stake, abs(world.optimal_value))
+    if not covered:
+        meters.totals[Total.UNCOVERED] += 1.0
+    if matched and regret > scale:
+        meters.totals[Total.MATCHED_WITH_REGRET] += 1.0
+    if outcome == Outcome.PLANNED:
+        meters.totals[Total.SAFE] += 1.0
+        if violation > scale:
+            meters.totals[Total.SAFE_WITH_VIOLATION] += 1.0
+    if not matched and outcome == Outcome.PLANNED:
+        meters.totals[Total.UNMATCHED] += 1.0
+        if width < world.suboptimality_gap:
+            meters.totals[Total.UNMATCHED_BELOW_GAP] += 1.0
+
+
+@rare_kernel
+def write_checkpoint(problem, meters, place, record):
+    """Copy the sums so far into the record, with what follows from them."""
+    meters.totals[Total.REGRET_PLUS_VIOLATION] = meters.totals[Total.REGRET] + meters.totals[Total.VIOLATION]
+    signed_violation = 0.0
+    for row in range(meters.by_row.shape[1]):
+        if problem.floors[row] != NO_FLOOR:
+            signed_violation += max(meters.by_row[FloorTotal.SHORTFALL, row], 0.0)
+    meters.totals[Total.SIGNED_VIOLATION] = signed_violation
+    for total in range(N_TOTALS):
+        record.totals[total, place] = meters.totals[total]
+    for kind in range(record.by_floor.shape[0]):
+        for row in range(record.by_floor.shape[2]):
+            record.by_floor[kind, place, row] = meters.by_row[kind, row]

@@ -1,0 +1,51 @@
+"""What a simulation knows and a learner is not told: true means, the optimum, and how rewards are drawn."""
+
+import enum
+from typing import NamedTuple
+
+import numpy as np
+
+from arcbandit.compilation.compile import kernel
+from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
+
+
+class RewardModel(enum.IntEnum):
+    """How a reward is drawn."""
+
+    GAUSSIAN = 0
+    BERNOULLI = 1
+    RESAMPLED = 2
+
+
+class World(NamedTuple):
+    """What the learner is not told."""
+
+    mean_rewards: np.ndarray  # mu, shape (K, C)
+    revenues: np.ndarray  # p mu, shape (K, C)
+    probabilities: np.ndarray  # p, shape (C,)
+    optimal_value: float  # f*
+    used_pairs: np.ndarray  # bool, w* > 0, shape (K, C)
+    slack_floors: np.ndarray  # bool, floors that w* exceeds or that ask for nothing, shape (M,)
+    optimal_columns: int  # used pairs and slack floors together
+    model: int  # RewardModel
+    noise_scale: float
+    samples: np.ndarray  # observed rewards pair by pair, shape (N,)
+    sample_start: np.ndarray  # int64, shape (K * C + 1,)
+    audited: bool  # whether the run counts where the paper's statements hold
+    suboptimality_gap: float  # rho*, if it is audited
+
+
+@kernel
+def draw_reward(world, arm, context, stream):
+    """A reward of the pair: the same draw for every policy that plays it in this round."""
+    mean = world.mean_rewards[arm, context]
+    if world.model == RewardModel.GAUSSIAN:
+        return mean + world.noise_scale * standard_normal(
+            stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0
+        )
+    uniform, _ = uniforms(stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0)
+    if world.model == RewardModel.BERNOULLI:
+        return 1.0 if uniform < mean else 0.0
+    pair = arm * world.mean_rewards.shape[1] + context
+    first = world.sample_start[pair]
+    return world.samples[first + int(uniform * (world.sample_start[pair + 1] - first))]

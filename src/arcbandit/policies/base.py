@@ -35,8 +35,8 @@ from arcbandit.inputs.values import (
     whole,
 )
 from arcbandit.instance import GroupFloor, Instance, members_of_groups
-from arcbandit.kernels.confidence import PULLS, make_statistics
-from arcbandit.kernels.program import BOUNDS_OF, ROW_SCALE, SCALES_AGE, Workspace, make_workspace
+from arcbandit.kernels.confidence import ByPair, make_statistics
+from arcbandit.kernels.program import ByRow, Count, Workspace, make_workspace
 from arcbandit.planning import rows_of_arms, rows_without_zeros
 from arcbandit.policies.checks import Dial, bounds_of_rewards, even_probabilities
 from arcbandit.policies.snapshot_checks import check_snapshot, of_latest_version
@@ -481,7 +481,7 @@ class Policy:
             try:
                 if counted and self.estimate_contexts:
                     # Weights may move far at once: the next plan measures its scales before it goes on from the last.
-                    self._workspace.counts[SCALES_AGE] = -1
+                    self._workspace.counts[Count.SCALES_AGE] = -1
                 self._switch.learn_many(
                     self._rule_number,
                     self._problem,
@@ -505,7 +505,7 @@ class Policy:
 
         An interrupt during a kernel is raised right after it, when its rewards are taken in and not yet counted.
         """
-        self._rewards = int(self._statistics.by_pair[PULLS].sum())
+        self._rewards = int(self._statistics.by_pair[ByPair.PULLS].sum())
 
     @locked
     def allocation(self) -> NDArray[np.float64]:
@@ -517,7 +517,7 @@ class Policy:
     def pulls(self) -> NDArray[np.float64]:
         """n: how many rewards of each pair were taken in, K x C."""
         self._check_bound()
-        return np.array(self._statistics.by_pair[PULLS])
+        return np.array(self._statistics.by_pair[ByPair.PULLS])
 
     # Changes while running
 
@@ -616,8 +616,8 @@ class Policy:
     def _set_row(self, row: int, floor: float) -> None:
         self._problem.floors[row] = rows_without_zeros([floor])[0]
         # The kept basis may not do for a floor that comes or goes, nor the scale of its row.
-        self._workspace.counts[BOUNDS_OF] = 0
-        self._workspace.counts[SCALES_AGE] = -1
+        self._workspace.counts[Count.BOUNDS_OF] = 0
+        self._workspace.counts[Count.SCALES_AGE] = -1
         self._next_plan = 1
 
     def _draft(self) -> Self:
@@ -701,8 +701,8 @@ class Policy:
             },
             # They decide pivots, so a twin that measured its own would come to plans of its own.
             "scales": {
-                "by_row": self._workspace.by_row[ROW_SCALE].tolist(),
-                "age": int(self._workspace.counts[SCALES_AGE]),
+                "by_row": self._workspace.by_row[ByRow.SCALE].tolist(),
+                "age": int(self._workspace.counts[Count.SCALES_AGE]),
             },
         }
 
@@ -760,8 +760,8 @@ class Policy:
         policy._memory.slot_context[:] = memory["slot_context"]
         policy._memory.matrices[WEIGHTS] = memory["weights"]
         policy._memory.by_arm[:] = memory["by_arm"]
-        policy._workspace.by_row[ROW_SCALE] = snapshot["scales"]["by_row"]
-        policy._workspace.counts[SCALES_AGE] = snapshot["scales"]["age"]
+        policy._workspace.by_row[ByRow.SCALE] = snapshot["scales"]["by_row"]
+        policy._workspace.counts[Count.SCALES_AGE] = snapshot["scales"]["age"]
         return policy
 
     # Checks

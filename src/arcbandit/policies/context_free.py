@@ -3,7 +3,7 @@
 import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.confidence import MEAN, PULLS
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.state import (
     DIALS,
     EXPLORED,
@@ -32,14 +32,14 @@ def write_pooled_estimates(problem, statistics, round_number, means, radii):
     for arm in range(n_arms):
         pulls = 0.0
         for context in range(n_contexts):
-            pulls += statistics.by_pair[PULLS, arm, context]
+            pulls += statistics.by_pair[ByPair.PULLS, arm, context]
         means[arm] = 0.0
         radii[arm] = NEVER_PULLED
         if pulls > 0.0:
             radii[arm] = factor / math.sqrt(pulls)
             for context in range(n_contexts):
-                weight = statistics.by_pair[PULLS, arm, context] / pulls
-                means[arm] += weight * statistics.by_pair[MEAN, arm, context]
+                weight = statistics.by_pair[ByPair.PULLS, arm, context] / pulls
+                means[arm] += weight * statistics.by_pair[ByPair.MEAN, arm, context]
 
 
 @rare_kernel

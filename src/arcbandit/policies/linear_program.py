@@ -4,8 +4,7 @@ from typing import ClassVar
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import (
-    INVERSE_ROOT,
-    MEAN,
+    ByPair,
     bounds_for_unplayed,
     every_pair_played,
     explore_unplayed,
@@ -13,7 +12,7 @@ from arcbandit.kernels.confidence import (
     stand_in_for_unplayed,
 )
 from arcbandit.kernels.planning import find_plan
-from arcbandit.kernels.program import KEYS_KEPT, SCALES_AGE, SOMEBODY, Basis, PlanStatus, Program
+from arcbandit.kernels.program import SOMEBODY, Basis, Count, PlanStatus, Program
 from arcbandit.policies.base import Policy
 from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import (
@@ -110,10 +109,10 @@ def plan_with_bounds(
     elif settings[OPTIMISM] == 1.0 and settings[CAUTION] == 1.0:
         attempts = 0  # the rule's own problem is LP(UCB, UCB)
     if settings[ESTIMATE_CONTEXTS] != 0.0:
-        workspace.counts[KEYS_KEPT] = 0  # the weights of all contexts have moved
-    workspace.counts[SCALES_AGE] += 1
-    if workspace.counts[SCALES_AGE] == MEASURE_EVERY + problem.available.size // PAIRS_A_ROUND:
-        workspace.counts[SCALES_AGE] = 0
+        workspace.counts[Count.KEYS_KEPT] = 0  # the weights of all contexts have moved
+    workspace.counts[Count.SCALES_AGE] += 1
+    if workspace.counts[Count.SCALES_AGE] == MEASURE_EVERY + problem.available.size // PAIRS_A_ROUND:
+        workspace.counts[Count.SCALES_AGE] = 0
     outcome = PLANNED
     for attempt in range(attempts + 1):
         own = attempt < attempts
@@ -126,9 +125,9 @@ def plan_with_bounds(
         root = memory.matrices[ROOTS]
         owner = 0
         if known:
-            objective = statistics.by_pair[MEAN]
-            revenue = statistics.by_pair[MEAN]
-            root = statistics.by_pair[INVERSE_ROOT]
+            objective = statistics.by_pair[ByPair.MEAN]
+            revenue = statistics.by_pair[ByPair.MEAN]
+            root = statistics.by_pair[ByPair.INVERSE_ROOT]
             owner = 1 + SOMEBODY + place
         program = Program(
             objective,

@@ -6,7 +6,7 @@ Rewards and floors are counted in units of an upper bound on the mean rewards.
 import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, explore_unplayed, radius_factor
+from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
 from arcbandit.policies.state import (
     DIALS,
     EXPLORED,
@@ -49,9 +49,11 @@ def scaled(value, unit):
 @kernel
 def scaled_bound(problem, statistics, arm, context, factor):
     """The mean reward of a pair plus `factor` times n^(-1/2), scaled; 1 for a pair never played."""
-    inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
+    inverse_root = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
     if inverse_root > 0.0:
-        return scaled(statistics.by_pair[MEAN, arm, context] + factor * inverse_root, problem.settings[MEAN_BOUND])
+        return scaled(
+            statistics.by_pair[ByPair.MEAN, arm, context] + factor * inverse_root, problem.settings[MEAN_BOUND]
+        )
     return 1.0
 
 

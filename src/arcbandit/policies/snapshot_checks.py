@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.arrays import PROBABILITY_SUM_TOLERANCE
 from arcbandit.inputs.values import LARGEST_NUMBER, LARGEST_WHOLE, shown
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, PULLS
-from arcbandit.kernels.program import SHORTFALL
+from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.program import Column
 from arcbandit.policies.state import Rule
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ FIELDS: dict[str, Check] = {
     "memory": table(
         key=list_of(whole_number(-1), 2, "contexts"),
         slot_arm=list_of(whole_number(0), 2, "rows"),
-        slot_context=list_of(whole_number(SHORTFALL), 2, "rows"),
+        slot_context=list_of(whole_number(Column.SHORTFALL), 2, "rows"),
         weights=list_of(number, "arms", "contexts"),
         by_arm=list_of(number, 4, "arms_and_one"),
     ),
@@ -217,7 +217,7 @@ def _check_retired(snapshot: Mapping[str, Any]) -> None:
 def _check_statistics(snapshot: Mapping[str, Any]) -> None:
     by_pair = np.array(snapshot["statistics"]["by_pair"], dtype=np.float64)
     counts = np.array(snapshot["statistics"]["context_counts"], dtype=np.float64)
-    pulls, means, roots = by_pair[PULLS], by_pair[MEAN], by_pair[INVERSE_ROOT]
+    pulls, means, roots = by_pair[ByPair.PULLS], by_pair[ByPair.MEAN], by_pair[ByPair.INVERSE_ROOT]
     for field, values in (("by_pair", pulls), ("context_counts", counts)):
         counted = (values >= 0) & (values <= MOST_PULLS) & (values == np.floor(values))
         _require_all(f"statistics.{field}", counted, "non-negative whole numbers where it counts", values)
@@ -248,7 +248,7 @@ def _check_allocation(snapshot: Mapping[str, Any]) -> None:
 def _check_progress(snapshot: Mapping[str, Any], rule: Rule) -> None:
     """Whether every pair was played, and when the next plan is due."""
     if snapshot["all_played"]:
-        pulls = np.array(snapshot["statistics"]["by_pair"][PULLS])
+        pulls = np.array(snapshot["statistics"]["by_pair"][ByPair.PULLS])
         played = bool((pulls[np.array(snapshot["available"])] > 0).all())
         _require("all_played", rule <= Rule.THOMPSON_LP and played, "False while a pair is still to be played", True)
     latest = max(snapshot["decisions"], snapshot["rewards"]) + 1  # that can have been planned for

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arcbandit.kernels.program import SURPLUS
+from arcbandit.kernels.program import Column
 
 # Places of KnownProblem.settings; the dials of a rule follow from DIALS on, in the order its class lists them.
 NOISE_SCALE, REWARD_LOW, REWARD_HIGH, MEAN_BOUND, ESTIMATE_CONTEXTS, HORIZON, DIALS = range(7)
@@ -74,7 +74,7 @@ def make_memory(n_arms: int, n_contexts: int, n_rows: int) -> Memory:
     return Memory(
         key=np.full((2, n_contexts), -1, dtype=np.int32),
         slot_arm=np.tile(np.arange(n_rows, dtype=np.int32), (2, 1)),
-        slot_context=np.full((2, n_rows), SURPLUS, dtype=np.int32),
+        slot_context=np.full((2, n_rows), Column.SURPLUS, dtype=np.int32),
         matrices=np.zeros((2, n_arms, n_contexts)),
         by_arm=np.zeros((4, n_arms + 1)),
         scalars=np.zeros(3),

@@ -6,7 +6,7 @@ process.
 
 from arcbandit.compilation.compile import entry_kernel, kernel
 from arcbandit.kernels.confidence import record_reward
-from arcbandit.kernels.counter import DECISION, uniforms
+from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.sampling import arm_from_uniform
 from arcbandit.policies.context_free import allocate_context_free
 from arcbandit.policies.linear_program import plan_with_bounds
@@ -126,5 +126,5 @@ def learn_many(
 @entry_kernel
 def draw_arm(allocation, context, seed, epoch, decision_number):
     """The arm that the decision's uniform number draws from the context's column."""
-    _, uniform = uniforms(seed, epoch, decision_number, DECISION, 0)
+    _, uniform = uniforms(seed, epoch, decision_number, Purpose.DECISION, 0)
     return arm_from_uniform(allocation, context, uniform)

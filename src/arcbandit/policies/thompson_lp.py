@@ -1,8 +1,8 @@
 """Thompson LP: plan with means drawn from what they may be."""
 
 from arcbandit.compilation.compile import rare_kernel
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN
-from arcbandit.kernels.counter import POLICY, standard_normal
+from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.counter import Purpose, standard_normal
 from arcbandit.policies.base import Policy
 from arcbandit.policies.checks import Dial
 from arcbandit.policies.state import DIALS, OBJECTIVE, REVENUE, Rule
@@ -17,14 +17,16 @@ def write_draws(problem, statistics, noise_scale, share, high, decision_number, 
     n_arms, n_contexts = problem.available.shape
     for arm in range(n_arms):
         for context in range(n_contexts):
-            inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
+            inverse_root = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
             drawn = high
             steady = high
             if inverse_root > 0.0:
                 index = (attempt * n_arms + arm) * n_contexts + context
-                deviation = noise_scale * inverse_root * standard_normal(seed, epoch, decision_number, POLICY, index)
-                drawn = statistics.by_pair[MEAN, arm, context] + deviation
-                steady = statistics.by_pair[MEAN, arm, context] + share * deviation
+                deviation = (
+                    noise_scale * inverse_root * standard_normal(seed, epoch, decision_number, Purpose.POLICY, index)
+                )
+                drawn = statistics.by_pair[ByPair.MEAN, arm, context] + deviation
+                steady = statistics.by_pair[ByPair.MEAN, arm, context] + share * deviation
             memory.matrices[OBJECTIVE, arm, context] = drawn
             memory.matrices[REVENUE, arm, context] = steady
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from arcbandit.compilation.compile import entry_kernel, kernel, rare_kernel
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor
-from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
+from arcbandit.kernels.confidence import ByPair, radius_factor
+from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
 from arcbandit.kernels.pricing import FEW_PAIRS
-from arcbandit.kernels.program import KEY_SHARE, LEAST_SHARE, NO_FLOOR, ORDERS, SLOT_VALUE, SURPLUS
+from arcbandit.kernels.program import NO_FLOOR, ByContext, ByRow, Column, Count, Scalar
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
 from arcbandit.policies.state import (
     EXPLORED,
@@ -94,8 +94,8 @@ def draw_reward(world, arm, context, seed, epoch, round_number):
     """A reward of the pair: the same draw for every policy that plays it in this round."""
     mean = world.mean_rewards[arm, context]
     if world.model == RewardModel.GAUSSIAN:
-        return mean + world.noise_scale * standard_normal(seed, epoch, round_number, REWARD, 0)
-    uniform, _ = uniforms(seed, epoch, round_number, REWARD, 0)
+        return mean + world.noise_scale * standard_normal(seed, epoch, round_number, Purpose.REWARD, 0)
+    uniform, _ = uniforms(seed, epoch, round_number, Purpose.REWARD, 0)
     if world.model == RewardModel.BERNOULLI:
         return 1.0 if uniform < mean else 0.0
     pair = arm * world.mean_rewards.shape[1] + context
@@ -110,10 +110,10 @@ def has_optimal_set(world, memory, outcome, workspace, meters):
         return False
     place = FALLBACK if outcome & FELL_BACK else OWN
     # The answer for a basis whose columns are all positive holds for as long as they are.
-    if not workspace.scalars[LEAST_SHARE] > POSITIVE:
+    if not workspace.scalars[Scalar.LEAST_SHARE] > POSITIVE:
         return uses_optimal_columns(world, memory, place, workspace)
-    if meters.compared[BASIS] != workspace.counts[ORDERS]:
-        meters.compared[BASIS] = workspace.counts[ORDERS]
+    if meters.compared[BASIS] != workspace.counts[Count.ORDERS]:
+        meters.compared[BASIS] = workspace.counts[Count.ORDERS]
         meters.compared[IS_OPTIMAL] = 1 if uses_optimal_columns(world, memory, place, workspace) else 0
     return meters.compared[IS_OPTIMAL] == 1
 
@@ -124,18 +124,18 @@ def uses_optimal_columns(world, memory, place, workspace):
     positive = 0
     differ = 0  # sums of truths rather than branches, which would part the threads of a GPU
     for context in range(world.probabilities.shape[0]):
-        is_positive = workspace.by_context[KEY_SHARE, context] > POSITIVE
+        is_positive = workspace.by_context[ByContext.KEY_SHARE, context] > POSITIVE
         positive += is_positive
         differ += is_positive != world.used_pairs[memory.key[place, context], context]
     for slot in range(memory.slot_arm.shape[1]):
-        is_positive = workspace.by_row[SLOT_VALUE, slot] > POSITIVE
+        is_positive = workspace.by_row[ByRow.SLOT_VALUE, slot] > POSITIVE
         positive += is_positive
         arm = memory.slot_arm[place, slot]
         context = memory.slot_context[place, slot]
         if context >= 0:
             differ += is_positive != world.used_pairs[arm, context]
         else:
-            differ += is_positive != (context == SURPLUS and world.slack_floors[arm])
+            differ += is_positive != (context == Column.SURPLUS and world.slack_floors[arm])
     return differ == 0 and positive == world.optimal_columns
 
 
@@ -247,11 +247,11 @@ def audit(rule, world, problem, statistics, round_number, allocation, outcome, m
     for arm in range(n_arms):
         for context in range(n_contexts):
             at_stake = max(at_stake, abs(world.revenues[arm, context]))
-            inverse_root = statistics.by_pair[INVERSE_ROOT, arm, context]
+            inverse_root = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
             if inverse_root > 0.0:
                 radius = factor * inverse_root
                 width += 2.0 * radius * allocation[arm, context]
-                if abs(statistics.by_pair[MEAN, arm, context] - world.mean_rewards[arm, context]) > radius:
+                if abs(statistics.by_pair[ByPair.MEAN, arm, context] - world.mean_rewards[arm, context]) > radius:
                     covered = False
             elif allocation[arm, context] > 0.0:
                 width = np.inf
@@ -310,7 +310,7 @@ def play_rounds(
         place += 1
     audited = world.suboptimality_gap == world.suboptimality_gap
     for t in range(first_round, last_round + 1):
-        context_uniform, arm_uniform = uniforms(seed, epoch, t, DECISION, 0)
+        context_uniform, arm_uniform = uniforms(seed, epoch, t, Purpose.DECISION, 0)
         context = context_from_uniform(world.probabilities, context_uniform)
         outcome = choose_allocation(
             rule, problem, statistics, t, t, context, seed, epoch, memory, workspace, allocation

@@ -13,7 +13,7 @@ from arcbandit.compilation.compile import entry_kernel
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.instance import Instance
 from arcbandit.kernels.planning import plan
-from arcbandit.kernels.program import PIVOTS, PlanStatus, Program, make_basis, make_workspace
+from arcbandit.kernels.program import Count, PlanStatus, Program, make_basis, make_workspace
 from arcbandit.planning import make_program, solve_program
 from benchmarks.measure import Outcome, Requirement, Workload, seconds, take_turns
 
@@ -104,7 +104,7 @@ def warm_plans(turns: int) -> Outcome:
         elapsed = seconds(loop)
         if failures:
             raise RuntimeError(f"{failures} of {WARM_ROUNDS} warm plans did not end OPTIMAL.")
-        pivots = int(workspace.counts[PIVOTS])
+        pivots = int(workspace.counts[Count.PIVOTS])
         return elapsed / WARM_ROUNDS
 
     sampled = range(0, WARM_ROUNDS, WARM_STRIDE)

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from arcbandit.compilation.compile import entry_kernel
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, radius_factor, record_reward
-from arcbandit.kernels.counter import DECISION, uniforms
+from arcbandit.kernels.confidence import ByPair, radius_factor, record_reward
+from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.factors import factorise, is_peeled
 from arcbandit.kernels.planning import plan, write_allocation
 from arcbandit.kernels.pricing import best_pair, evaluate_prices, evaluate_shares, price_rows
-from arcbandit.kernels.program import BOUNDS_OF, Basis, PlanStatus, Program
+from arcbandit.kernels.program import Basis, Count, PlanStatus, Program
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
 from arcbandit.kernels.simplex import most_negative
 from arcbandit.policies.state import OWN, PLANNED
@@ -50,9 +50,9 @@ PLAN = 12  # the steps from FACTORISE to WRITE as one
 def repeat(step, times, world, problem, statistics, memory, workspace, allocation, meters, first_round):
     """Do one step of a round again and again; return a number that depends on all of them."""
     program = Program(
-        statistics.by_pair[MEAN],
-        statistics.by_pair[MEAN],
-        statistics.by_pair[INVERSE_ROOT],
+        statistics.by_pair[ByPair.MEAN],
+        statistics.by_pair[ByPair.MEAN],
+        statistics.by_pair[ByPair.INVERSE_ROOT],
         memory.scalars,
         problem.context_probabilities,
         statistics.changed,
@@ -66,7 +66,7 @@ def repeat(step, times, world, problem, statistics, memory, workspace, allocatio
     for t in range(first_round, first_round + times):
         context = t % n_contexts
         if step == DRAW_CONTEXT:
-            uniform, _ = uniforms(0, 0, t, DECISION, 0)
+            uniform, _ = uniforms(0, 0, t, Purpose.DECISION, 0)
             total += context_from_uniform(world.probabilities, uniform)
         elif step == RADIUS:
             total += radius_factor(allocation.size, t, world.noise_scale)
@@ -98,10 +98,10 @@ def repeat(step, times, world, problem, statistics, memory, workspace, allocatio
             measure_reward(problem, 0, 0.0, t, meters)
         elif step == LEARN:
             arm = basis.key[context]
-            record_reward(statistics, arm, context, statistics.by_pair[MEAN, arm, context])
+            record_reward(statistics, arm, context, statistics.by_pair[ByPair.MEAN, arm, context])
         elif step == PLAN:
             statistics.changed[context] = True
-            status = plan(program, basis, True, workspace.counts[BOUNDS_OF], workspace, allocation)
+            status = plan(program, basis, True, workspace.counts[Count.BOUNDS_OF], workspace, allocation)
             total += 1.0 if status == PlanStatus.OPTIMAL else 0.0
     return total
 

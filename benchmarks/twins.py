@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.instance import Instance
-from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
+from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
 from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import Plan
 from benchmarks.planning import highs_model
@@ -30,9 +30,9 @@ FEW_PAIRS = 200
 @entry_kernel
 def draw_round(probabilities, seed, epoch, round_number):
     """The simulator's numbers of a round: context, the arm's uniform, the reward's standard normal."""
-    context_uniform, arm_uniform = uniforms(seed, epoch, round_number, DECISION, 0)
+    context_uniform, arm_uniform = uniforms(seed, epoch, round_number, Purpose.DECISION, 0)
     context = context_from_uniform(probabilities, context_uniform)
-    return context, arm_uniform, standard_normal(seed, epoch, round_number, REWARD, 0)
+    return context, arm_uniform, standard_normal(seed, epoch, round_number, Purpose.REWARD, 0)
 
 
 class Solver(Protocol):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arcbandit.kernels.planning import plan as plan_kernel
-from arcbandit.kernels.program import RAY, PlanStatus, make_basis, make_workspace
+from arcbandit.kernels.program import ByRow, PlanStatus, make_basis, make_workspace
 from arcbandit.planning import solve_program
 from tests.certificates import FLOOR_TOLERANCE, check_allocation, check_infeasible
 from tests.reference.highs import HighsTwin
@@ -65,7 +65,7 @@ def solve_warm(twin, rng, counts):
             problem = moved(rng, problem, step)
             allocation = np.zeros((n_arms, n_contexts))
             status = PlanStatus(plan_kernel(problem.program(), basis, False, 0, workspace, allocation))
-            check_agreement(twin, problem, status, allocation, workspace.by_row[RAY, :-1])
+            check_agreement(twin, problem, status, allocation, workspace.by_row[ByRow.RAY, :-1])
             counts["warm", status] += 1
 
 

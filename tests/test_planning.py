@@ -8,7 +8,7 @@ from arcbandit import planning
 from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.instance import GroupFloor, Instance
-from arcbandit.kernels.program import PIVOTS, make_workspace
+from arcbandit.kernels.program import Count, make_workspace
 from arcbandit.planning import PlanStatus, plan, solve_lp, solve_program
 from tests.certificates import (
     FLOOR_TOLERANCE,
@@ -188,7 +188,7 @@ class TestWarmStart:
 
         def watched(program, basis, least_shortfall, owner, workspace, allocation, kernel=planning.plan_kernel):
             status = kernel(program, basis, least_shortfall, owner, workspace, allocation)
-            pivots.append(int(workspace.counts[PIVOTS]))
+            pivots.append(int(workspace.counts[Count.PIVOTS]))
             return status
 
         monkeypatch.setattr(planning, "plan_kernel", watched)
@@ -429,7 +429,7 @@ def test_a_program_solves_in_memory_of_its_own():
     prices = first.prices.copy()
     solve_program(Problem(MEANS, MEANS, 0 * FLOORS, UNIFORM).program(), start=first.basis)
     assert (first.prices == prices).all()
-    assert make_workspace(3, 3, 3).counts[PIVOTS] == 0
+    assert make_workspace(3, 3, 3).counts[Count.PIVOTS] == 0
 
 
 def test_docstring_examples_give_what_they_show():

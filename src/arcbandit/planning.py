@@ -29,10 +29,8 @@ from arcbandit.kernels.planning import plan as plan_kernel
 from arcbandit.kernels.program import (
     FEASIBILITY_TOLERANCE,
     NO_FLOOR,
-    PRICE,
-    RAY,
-    SHORTFALL_PRICE,
     Basis,
+    ByRow,
     PlanStatus,
     Program,
     make_basis,
@@ -371,9 +369,9 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
     return Solution(
         status=status,
         allocation=allocation,
-        prices=workspace.by_row[PRICE, :n_rows],
-        ray=workspace.by_row[RAY, :n_rows] if infeasible else np.zeros(n_rows),
-        shortfall_prices=workspace.by_row[SHORTFALL_PRICE, :n_rows],
+        prices=workspace.by_row[ByRow.PRICE, :n_rows],
+        ray=workspace.by_row[ByRow.RAY, :n_rows] if infeasible else np.zeros(n_rows),
+        shortfall_prices=workspace.by_row[ByRow.SHORTFALL_PRICE, :n_rows],
         basis=basis,
     )
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from arcbandit.compilation.compile import entry_kernel
-from arcbandit.kernels.counter import DECISION, POLICY, REWARD, philox, standard_normal, uniforms
+from arcbandit.kernels.counter import Purpose, philox, standard_normal, uniforms
 
 
 @entry_kernel
@@ -43,7 +43,12 @@ class TestUniforms:
     def test_is_a_pure_function_of_its_arguments(self):
         """Asking twice gives the same numbers; any other seed, epoch or purpose gives others."""
         drawn = {}
-        for seed, epoch, purpose in ((0, 0, DECISION), (1, 0, DECISION), (0, 1, DECISION), (0, 0, REWARD)):
+        for seed, epoch, purpose in (
+            (0, 0, Purpose.DECISION),
+            (1, 0, Purpose.DECISION),
+            (0, 1, Purpose.DECISION),
+            (0, 0, Purpose.REWARD),
+        ):
             first, again = np.empty((50, 2)), np.empty((50, 2))
             fill_uniforms(seed, epoch, purpose, first)
             fill_uniforms(seed, epoch, purpose, again)
@@ -54,20 +59,20 @@ class TestUniforms:
 
     def test_a_longer_run_extends_a_shorter_one(self):
         short, long = np.empty((10, 2)), np.empty((30, 2))
-        fill_uniforms(7, 3, DECISION, short)
-        fill_uniforms(7, 3, DECISION, long)
+        fill_uniforms(7, 3, Purpose.DECISION, short)
+        fill_uniforms(7, 3, Purpose.DECISION, long)
         assert (long[:10] == short).all()
 
     def test_wide_seeds_differ_in_either_half(self):
         low, high = np.empty((4, 2)), np.empty((4, 2))
-        fill_uniforms(1, 0, DECISION, low)
-        fill_uniforms(1 + 2**32, 0, DECISION, high)
+        fill_uniforms(1, 0, Purpose.DECISION, low)
+        fill_uniforms(1 + 2**32, 0, Purpose.DECISION, high)
         assert not (low == high).any()
 
     def test_fills_the_unit_square_evenly(self):
         """Chi-square over 16 x 16 cells of 5,000 pairs; a sound generator fails with probability 1e-6."""
         pairs = np.empty((5000, 2))
-        fill_uniforms(11, 0, DECISION, pairs)
+        fill_uniforms(11, 0, Purpose.DECISION, pairs)
         assert (pairs >= 0).all()
         assert (pairs < 1).all()
         counts = np.histogram2d(pairs[:, 0], pairs[:, 1], bins=16, range=[[0, 1], [0, 1]])[0]
@@ -81,7 +86,7 @@ class TestStandardNormal:
     def test_has_the_moments_of_a_normal(self):
         """Mean and variance of 20,000 draws; each bound is five standard errors, failing with probability 6e-7."""
         draws = np.empty(20_000)
-        fill_normals(5, 2, POLICY, draws)
+        fill_normals(5, 2, Purpose.POLICY, draws)
         assert np.isfinite(draws).all()
         assert abs(draws.mean()) < 5 / math.sqrt(draws.size)
         assert abs((draws**2).mean() - 1) < 5 * math.sqrt(2 / draws.size)

@@ -4,7 +4,7 @@ import pytest
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.factors import factorise, is_peeled, solve_columns, solve_rows
 from arcbandit.kernels.pricing import measure_scales
-from arcbandit.kernels.program import BY_COLUMN, BY_ROW, NUCLEUS, SHORTFALL, SURPLUS, Basis, make_workspace
+from arcbandit.kernels.program import Basis, ByRow, Column, Count, make_workspace
 from arcbandit.planning import assemble_program
 from tests.kernels.modes import CASES
 
@@ -39,7 +39,7 @@ def dense(program, basis, workspace):
         if context >= 0:
             matrix[:, slot] = column(arm, context) - column(basis.key[context], context)
         else:
-            matrix[arm, slot] = workspace.by_row[0, arm] * (-1 if context == SURPLUS else 1)
+            matrix[arm, slot] = workspace.by_row[ByRow.SCALE, arm] * (-1 if context == Column.SURPLUS else 1)
     return matrix
 
 
@@ -75,7 +75,7 @@ def random_basis(rng, program, surplus_share):
     n_pairs = min(len(pairs), int(rng.binomial(n_rows, 1 - surplus_share)))
     chosen = [pairs[index] for index in rng.permutation(len(pairs))[:n_pairs]]
     free = rng.permutation(n_rows)[: n_rows - n_pairs]
-    chosen += [(row, SURPLUS if rng.random() < 0.7 else SHORTFALL) for row in free]
+    chosen += [(row, Column.SURPLUS if rng.random() < 0.7 else Column.SHORTFALL) for row in free]
     order = rng.permutation(n_rows)
     slots = np.array(chosen, dtype=np.int64).reshape(n_rows, 2)[order]
     return Basis(key, slots[:, 0].copy(), slots[:, 1].copy())
@@ -102,7 +102,7 @@ def test_solves_with_a_basis_as_a_dense_solver_does(n_groups, surplus_share):
             continue
         assert regular
         solved += 1
-        with_nucleus += workspace.counts[NUCLEUS] > 0
+        with_nucleus += workspace.counts[Count.NUCLEUS] > 0
         accuracy = 1e-13 * condition
         for found, expected in (
             (columns, np.linalg.solve(matrix, right_side)),
@@ -126,7 +126,7 @@ def test_a_cycle_of_arms_and_contexts_is_left_to_the_dense_nucleus():
     regular, columns, rows, workspace = run(program, basis, right_side)
     matrix = dense(program, basis, workspace)
     assert regular
-    assert workspace.counts[[BY_COLUMN, BY_ROW, NUCLEUS]].tolist() == [0, 0, n_arms]
+    assert workspace.counts[[Count.BY_COLUMN, Count.BY_ROW, Count.NUCLEUS]].tolist() == [0, 0, n_arms]
     np.testing.assert_allclose(matrix @ columns, right_side, rtol=0, atol=1e-11)
     np.testing.assert_allclose(matrix.T @ rows, right_side, rtol=0, atol=1e-11)
 
@@ -137,12 +137,12 @@ def test_a_cycle_with_a_tail_and_a_root_uses_all_three_eliminations():
     program = assemble_program(revenue, revenue, np.zeros(6), [[arm + 1] for arm in range(6)])
     # Edges between rows: 0-1, 1-2, 2-0 a cycle; 3 hangs from 0; 4 is rooted by its surplus and 5 hangs from 4.
     key = np.array([1, 2, 0, 0, 4, 0])
-    basis = Basis(key, np.array([0, 1, 2, 3, 5, 4]), np.array([0, 1, 2, 3, 4, SURPLUS]))
+    basis = Basis(key, np.array([0, 1, 2, 3, 5, 4]), np.array([0, 1, 2, 3, 4, Column.SURPLUS]))
     right_side = np.arange(1.0, 7.0)
     regular, columns, rows, workspace = run(program, basis, right_side)
     matrix = dense(program, basis, workspace)
     assert regular
-    assert workspace.counts[[BY_COLUMN, BY_ROW, NUCLEUS]].tolist() == [2, 1, 3]
+    assert workspace.counts[[Count.BY_COLUMN, Count.BY_ROW, Count.NUCLEUS]].tolist() == [2, 1, 3]
     np.testing.assert_allclose(matrix @ columns, right_side, rtol=0, atol=1e-11)
     np.testing.assert_allclose(matrix.T @ rows, right_side, rtol=0, atol=1e-11)
 
@@ -152,10 +152,10 @@ def test_a_cycle_with_a_tail_and_a_root_uses_all_three_eliminations():
     [
         ([[1, 1], [1, 1]], [0, 0], [1, 1], [0, 1]),
         ([[1, 1], [1, 1]], [0, 0], [1, 1], [0, 0]),
-        ([[1, 1], [1, 1]], [0, 0], [0, 1], [0, SURPLUS]),
-        ([[0, 1], [0, 1]], [0, 0], [1, 1], [0, SURPLUS]),
-        ([[1, 1], [1, 1]], [0, 0], [0, 0], [SURPLUS, SURPLUS]),
-        ([[1, 1], [1, 1]], [0, 0], [0, 0], [SURPLUS, SHORTFALL]),
+        ([[1, 1], [1, 1]], [0, 0], [0, 1], [0, Column.SURPLUS]),
+        ([[0, 1], [0, 1]], [0, 0], [1, 1], [0, Column.SURPLUS]),
+        ([[1, 1], [1, 1]], [0, 0], [0, 0], [Column.SURPLUS, Column.SURPLUS]),
+        ([[1, 1], [1, 1]], [0, 0], [0, 0], [Column.SURPLUS, Column.SHORTFALL]),
     ],
     ids=["balanced cycle", "a pair twice", "a key as slot", "zero revenue", "a surplus twice", "surplus and shortfall"],
 )

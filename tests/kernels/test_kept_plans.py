@@ -5,17 +5,7 @@ import pytest
 
 from arcbandit.kernels.planning import plan as plan_kernel
 from arcbandit.kernels.pricing import FEW_CONTEXTS
-from arcbandit.kernels.program import (
-    KEYS_KEPT,
-    PIVOTS,
-    ROW_SCALE,
-    SCALES_AGE,
-    SOMEBODY,
-    Basis,
-    PlanStatus,
-    make_basis,
-    make_workspace,
-)
+from arcbandit.kernels.program import SOMEBODY, Basis, ByRow, Count, PlanStatus, make_basis, make_workspace
 from arcbandit.planning import assemble_program
 from tests.kernels.modes import COMPILED
 
@@ -61,8 +51,8 @@ def plan_afresh(program, basis, scales):
     """The allocation that the same basis and scales, which are stored together, give in memory never used before."""
     n_arms, n_contexts = program.objective.shape
     workspace = make_workspace(n_arms, n_contexts, program.floors.size, program.arm_rows.shape[1])
-    workspace.by_row[ROW_SCALE] = scales
-    workspace.counts[SCALES_AGE] = 1
+    workspace.by_row[ByRow.SCALE] = scales
+    workspace.counts[Count.SCALES_AGE] = 1
     allocation = np.full((n_arms, n_contexts), UNTOUCHED)
     copied = program._replace(changed=program.changed.copy())
     status = plan_kernel(copied, Basis(*(part.copy() for part in basis)), True, FIRST_OWNER, workspace, allocation)
@@ -82,17 +72,17 @@ def test_a_kept_allocation_is_the_one_written_afresh(shape, grouped):
     seen = set()
     for _ in range(ROUNDS):
         owner = int(rng.choice([0, FIRST_OWNER, SECOND_OWNER], p=[0.05, 0.85, 0.1]))
-        before = workspace.counts[PIVOTS]
-        workspace.counts[SCALES_AGE] = rng.integers(5)  # at 0 scales are measured, else those kept must do
+        before = workspace.counts[Count.PIVOTS]
+        workspace.counts[Count.SCALES_AGE] = rng.integers(5)  # at 0 scales are measured, else those kept must do
         status = plan_kernel(program, bases[owner], True, owner, workspace, allocation)
-        again, afresh, checked = plan_afresh(program, bases[owner], workspace.by_row[ROW_SCALE])
+        again, afresh, checked = plan_afresh(program, bases[owner], workspace.by_row[ByRow.SCALE])
         assert status == again
         if status == PlanStatus.OPTIMAL:
-            assert checked.counts[PIVOTS] == 0
+            assert checked.counts[Count.PIVOTS] == 0
             assert allocation.tobytes() == afresh.tobytes()
         else:
             np.testing.assert_allclose(allocation, afresh, rtol=0, atol=1e-9)
-        seen.add((PlanStatus(status), bool(workspace.counts[PIVOTS] > before)))
+        seen.add((PlanStatus(status), bool(workspace.counts[Count.PIVOTS] > before)))
         move(rng, program, floors)
     if COMPILED:
         assert {(PlanStatus.OPTIMAL, False), (PlanStatus.OPTIMAL, True), (PlanStatus.INFEASIBLE, True)} <= seen
@@ -107,6 +97,6 @@ def test_weights_may_move_if_the_kept_sums_are_given_up():
     allocation = np.zeros(shape)
     for _ in range(5):
         assert plan_kernel(program, basis, True, FIRST_OWNER, workspace, allocation) == PlanStatus.OPTIMAL
-        assert allocation.tobytes() == plan_afresh(program, basis, workspace.by_row[ROW_SCALE])[1].tobytes()
+        assert allocation.tobytes() == plan_afresh(program, basis, workspace.by_row[ByRow.SCALE])[1].tobytes()
         program.weights[:] = program.weights * (1 + 0.01 * rng.random(shape[1]))
-        workspace.counts[KEYS_KEPT] = 0
+        workspace.counts[Count.KEYS_KEPT] = 0

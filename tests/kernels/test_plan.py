@@ -5,17 +5,7 @@ import numpy as np
 import pytest
 
 from arcbandit.kernels.planning import plan as plan_kernel
-from arcbandit.kernels.program import (
-    PIVOTS,
-    PRICE,
-    RAY,
-    SHORTFALL,
-    SURPLUS,
-    Basis,
-    PlanStatus,
-    make_basis,
-    make_workspace,
-)
+from arcbandit.kernels.program import Basis, ByRow, Column, Count, PlanStatus, make_basis, make_workspace
 from arcbandit.planning import assemble_program, solve_program
 from tests.certificates import Problem, check_infeasible
 from tests.compilation.small_package import environment
@@ -62,7 +52,7 @@ def test_hand_checked_problems(weighted, floors, allocation, prices):
     assert status == PlanStatus.OPTIMAL
     np.testing.assert_allclose(found, allocation, rtol=0, atol=1e-15)
     if prices is not None:
-        np.testing.assert_allclose(workspace.by_row[PRICE, : len(floors)], prices, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(workspace.by_row[ByRow.PRICE, : len(floors)], prices, rtol=0, atol=1e-15)
 
 
 def test_objective_and_constraints_may_use_different_means():
@@ -80,7 +70,7 @@ def test_a_group_floor_is_met_by_its_cheapest_member():
     status, found, workspace, _ = run(program)
     assert status == PlanStatus.OPTIMAL
     np.testing.assert_allclose(found, [[0.5], [0], [0.5]], rtol=0, atol=1e-15)
-    np.testing.assert_allclose(workspace.by_row[PRICE, :4], [0, 0, 0, 0.5], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(workspace.by_row[ByRow.PRICE, :4], [0, 0, 0, 0.5], rtol=0, atol=1e-15)
 
 
 def test_an_infeasible_problem_leaves_the_allocation_untouched_and_proves_itself():
@@ -90,7 +80,7 @@ def test_an_infeasible_problem_leaves_the_allocation_untouched_and_proves_itself
     assert status == PlanStatus.INFEASIBLE
     assert (found == UNTOUCHED).all()
     problem = Problem(program.objective, program.revenue, program.floors, np.ones(1))
-    check_infeasible(problem, workspace.by_row[RAY, :2])
+    check_infeasible(problem, workspace.by_row[ByRow.RAY, :2])
 
 
 def test_the_least_shortfall_comes_first_and_revenue_second():
@@ -121,7 +111,7 @@ def test_a_basis_that_is_still_optimal_makes_no_pivot(kind):
             continue
         again, second, workspace, _ = run(program, basis)
         assert (status, again) == (PlanStatus.OPTIMAL, PlanStatus.OPTIMAL)
-        assert workspace.counts[PIVOTS] == 0
+        assert workspace.counts[Count.PIVOTS] == 0
         assert first.tobytes() == second.tobytes()
         checked += 1
     assert checked or kind.startswith("infeasible")
@@ -137,7 +127,7 @@ def test_a_basis_stays_optimal_when_the_data_hardly_move():
         shaken = weighted * (1 + 1e-6 * rng.normal(size=weighted.shape))
         status, _, workspace, basis = run(simple(shaken, floors), basis)
         assert status == PlanStatus.OPTIMAL
-        assert workspace.counts[PIVOTS] == 0
+        assert workspace.counts[Count.PIVOTS] == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -149,11 +139,11 @@ def test_repeated_runs_are_bitwise_equal(kind):
         outcomes = []
         for _ in range(3):
             status, allocation, workspace, basis = run(program, least_shortfall=least_shortfall)
-            prices = workspace.by_row[PRICE, : program.floors.size]
+            prices = workspace.by_row[ByRow.PRICE, : program.floors.size]
             outcomes.append(
                 (
                     status,
-                    workspace.counts[PIVOTS],
+                    workspace.counts[Count.PIVOTS],
                     allocation.tobytes(),
                     prices.tobytes(),
                     *(b.tobytes() for b in basis),
@@ -200,7 +190,7 @@ def test_classic_degenerate_problems_do_not_cycle(n, build):
     program = simple(weighted, floors)
     status, allocation, workspace, _ = run(program)
     assert status == PlanStatus.OPTIMAL
-    assert workspace.counts[PIVOTS] <= 20 + 10 * sum(weighted.shape)
+    assert workspace.counts[Count.PIVOTS] <= 20 + 10 * sum(weighted.shape)
     assert ((weighted * allocation).sum(axis=1) >= floors - 1e-12).all()
     best = run(program._replace(floors=np.full(n, -1e6)))[1]
     assert (weighted * allocation).sum() <= (weighted * best).sum() + 1e-12
@@ -228,7 +218,7 @@ def test_prices_that_cancel_do_not_let_a_basic_pair_enter():
     rows = [[1, -5], [2, 4, -6], [3, 4, -7], [1, 2, 3, 4, 5, 6, 7], []]
     status, allocation, workspace, _ = run(assemble_program(objective, revenue, floors, rows, available))
     assert status == PlanStatus.OPTIMAL
-    assert workspace.counts[PIVOTS] < 20
+    assert workspace.counts[Count.PIVOTS] < 20
     # All floors met exactly but for s, the same for all: (13/16 + 3/4) + 2 s = 13/8 - s gives s = 1/48.
     assert (objective * allocation).sum() == pytest.approx(-1 / 48, rel=1e-12)
 
@@ -236,7 +226,7 @@ def test_prices_that_cancel_do_not_let_a_basic_pair_enter():
 def random_basis(rng, n_arms, n_contexts, n_rows):
     """Any contents of valid range: duplicates, keys that stand twice, shortfalls, missing keys."""
     key = rng.integers(-1 if rng.random() < 0.1 else 0, n_arms, n_contexts)
-    slot_context = rng.integers(SHORTFALL if rng.random() < 0.3 else SURPLUS, n_contexts, n_rows)
+    slot_context = rng.integers(Column.SHORTFALL if rng.random() < 0.3 else Column.SURPLUS, n_contexts, n_rows)
     slot_arm = np.where(slot_context >= 0, rng.integers(0, n_arms, n_rows), rng.integers(0, n_rows, n_rows))
     return Basis(key, slot_arm, slot_context)
 

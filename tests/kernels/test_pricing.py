@@ -3,17 +3,7 @@ import pytest
 
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.pricing import best_pair, evaluate, first_improving, measure_scales, price_rows
-from arcbandit.kernels.program import (
-    KEY_SHARE,
-    PRICE,
-    ROW_SCALE,
-    SHORTFALL_OPEN,
-    SLOT_VALUE,
-    SURPLUS,
-    SURPLUS_OPEN,
-    Basis,
-    make_workspace,
-)
+from arcbandit.kernels.program import Basis, ByContext, ByRow, Column, Order, make_workspace
 from arcbandit.planning import assemble_program
 from tests.kernels.modes import CASES
 
@@ -29,7 +19,7 @@ def price_everything(program, basis, workspace, found):
     excess, arm, context = first_improving(program, basis, program.available, 1.0, workspace)
     found[1, 0], found[1, 1], found[1, 2] = excess, arm, context
     excess, row, kind = price_rows(program, basis, 1.0, 0.0, workspace)
-    found[2, 0], found[2, 1], found[2, 2] = excess, row, kind
+    found[2, 0], found[2, 1], found[2, 2] = excess, row, kind.value
     return True
 
 
@@ -37,8 +27,8 @@ def priced(program, basis):
     """Whether the basis is regular, what was found, and the workspace."""
     n_arms, n_contexts = program.objective.shape
     workspace = make_workspace(n_arms, n_contexts, program.floors.size, program.arm_rows.shape[1])
-    workspace.order[SURPLUS_OPEN] = 1
-    workspace.order[SHORTFALL_OPEN] = 0
+    workspace.order[Order.SURPLUS_OPEN] = 1
+    workspace.order[Order.SHORTFALL_OPEN] = 0
     found = np.zeros((3, 3))
     return price_everything(program, basis, workspace, found), found, workspace
 
@@ -51,13 +41,13 @@ def paper_program():
 
 def test_shares_and_prices_of_a_basis_worked_out_by_hand():
     """Keys are arm 1; slots (2, 2), (3, 3) and the surplus of arm 1: half of contexts 2 and 3, prices 1 and 1."""
-    basis = Basis(np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([SURPLUS, 1, 2]))
+    basis = Basis(np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([Column.SURPLUS, 1, 2]))
     regular, found, workspace = priced(paper_program(), basis)
     assert regular
     # Arm 1 earns 3 + 1/2 + 1 = 4.5 against 1; its surplus counts in units of 4, the power of 2 above 3.
-    np.testing.assert_allclose(workspace.by_row[SLOT_VALUE, :3], [3.5 / 4, 0.5, 0.5], rtol=1e-15)
-    np.testing.assert_allclose(workspace.by_context[KEY_SHARE], [1, 0.5, 0.5], rtol=1e-15)
-    np.testing.assert_allclose(workspace.by_row[PRICE, :3], [0, 1, 1], rtol=1e-15)
+    np.testing.assert_allclose(workspace.by_row[ByRow.SLOT_VALUE, :3], [3.5 / 4, 0.5, 0.5], rtol=1e-15)
+    np.testing.assert_allclose(workspace.by_context[ByContext.KEY_SHARE], [1, 0.5, 0.5], rtol=1e-15)
+    np.testing.assert_allclose(workspace.by_row[ByRow.PRICE, :3], [0, 1, 1], rtol=1e-15)
     assert (found[:, 0] == 0).all(), "an optimal basis has nothing to enter"
 
 
@@ -67,8 +57,8 @@ def test_scales_are_the_largest_available_coefficients():
     program = assemble_program(10 * weighted, weighted, np.array([0, 7.0, 0, 0]), [[1, 4], [2], [3]])
     program.available[0, 1] = False
     program.available[1:, 1] = True
-    *_, workspace = priced(program, Basis(np.array([0, 1]), np.arange(4), np.full(4, SURPLUS)))
-    assert workspace.by_row[ROW_SCALE].tolist() == [4, 8, 1, 4, 32]
+    *_, workspace = priced(program, Basis(np.array([0, 1]), np.arange(4), np.full(4, Column.SURPLUS)))
+    assert workspace.by_row[ByRow.SCALE].tolist() == [4, 8, 1, 4, 32]
 
 
 def test_the_entering_pair_has_the_largest_reduced_cost():
@@ -82,7 +72,7 @@ def test_the_entering_pair_has_the_largest_reduced_cost():
         key = rng.integers(0, n_arms, n_contexts)
         available[key, np.arange(n_contexts)] = True
         program = assemble_program(objective, revenue, np.zeros(n_arms), [[k + 1] for k in range(n_arms)], available)
-        slots = [(k, SURPLUS) for k in range(n_arms)]
+        slots = [(k, Column.SURPLUS) for k in range(n_arms)]
         pairs = [(k, c) for k, c in np.argwhere(available) if key[c] != k]
         if pairs:
             arm, context = pairs[int(rng.integers(len(pairs)))]
@@ -91,12 +81,12 @@ def test_the_entering_pair_has_the_largest_reduced_cost():
         regular, found, workspace = priced(program, basis)
         if not regular:
             continue
-        price = workspace.by_row[PRICE, :n_arms]
+        price = workspace.by_row[ByRow.PRICE, :n_arms]
         worth = objective + price[:, None] * revenue
         excess = np.where(available, worth - worth[key, np.arange(n_contexts)], -np.inf)
         excess[key, np.arange(n_contexts)] = -np.inf
         improving = excess > 1e-9
-        row_excess = -price * workspace.by_row[ROW_SCALE, :n_arms]
+        row_excess = -price * workspace.by_row[ByRow.SCALE, :n_arms]
         if improving.any():
             seen += 1
             assert found[0, 0] == pytest.approx(excess.max(), rel=1e-12)
@@ -105,7 +95,9 @@ def test_the_entering_pair_has_the_largest_reduced_cost():
         else:
             assert found[0, 0] == found[1, 0] == 0
         if row_excess.max() > 1e-9:
-            assert found[2].tolist() == pytest.approx([row_excess.max(), row_excess.argmax(), SURPLUS], rel=1e-12)
+            assert found[2].tolist() == pytest.approx(
+                [row_excess.max(), row_excess.argmax(), Column.SURPLUS], rel=1e-12
+            )
         else:
             assert found[2, 0] == 0
     assert seen > CASES // 4
@@ -129,7 +121,7 @@ def test_bounds_that_are_kept_hide_no_pair():
             means, means, np.full(n_arms, 0.05), [[arm + 1] for arm in range(n_arms)], None, np.full(n_contexts, 1 / 6)
         )._replace(root=rng.random((n_arms, n_contexts)) * 0.1, lean=np.ones(2), revenue=means)
         key = (means + program.root).argmax(axis=0)
-        basis = Basis(key, np.arange(n_arms), np.full(n_arms, SURPLUS))
+        basis = Basis(key, np.arange(n_arms), np.full(n_arms, Column.SURPLUS))
         _, _, kept = priced(program, basis)
         for _ in range(30):
             program.lean[:] += 1e-7 * rng.random()

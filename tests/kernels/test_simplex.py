@@ -4,17 +4,7 @@ import pytest
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.planning import crash_basis, open_rows, write_allocation
 from arcbandit.kernels.pricing import evaluate, evaluate_again, measure_scales
-from arcbandit.kernels.program import (
-    KEY_SHARE,
-    PIVOTS,
-    RAY,
-    SLOT_VALUE,
-    SURPLUS,
-    Basis,
-    PlanStatus,
-    make_basis,
-    make_workspace,
-)
+from arcbandit.kernels.program import Basis, ByContext, ByRow, Column, Count, PlanStatus, make_basis, make_workspace
 from arcbandit.kernels.simplex import blocking_column, is_optimal, move_along, replace, simplex
 from arcbandit.planning import assemble_program
 from tests.kernels.modes import CASES
@@ -74,36 +64,36 @@ def columns_of(basis):
 
 def test_a_slot_is_replaced_in_place():
     """The entering column takes the place of the leaving one."""
-    basis = Basis(np.array([0, 1]), np.array([0, 1]), np.array([SURPLUS, SURPLUS]))
+    basis = Basis(np.array([0, 1]), np.array([0, 1]), np.array([Column.SURPLUS, Column.SURPLUS]))
     exchange(SMALL, basis, 1, 1, 0, room(SMALL), np.zeros((2, 2)))
-    assert columns_of(basis) == {(0, 0), (1, 1), (0, SURPLUS), (1, 0)}
+    assert columns_of(basis) == {(0, 0), (1, 1), (0, Column.SURPLUS), (1, 0)}
 
 
 def test_a_leaving_key_is_followed_by_another_basic_pair_of_its_context():
     """The slot's pair becomes the key, and the slot takes the entering column."""
-    basis = Basis(np.array([0, 1]), np.array([1, 0]), np.array([0, SURPLUS]))
+    basis = Basis(np.array([0, 1]), np.array([1, 0]), np.array([0, Column.SURPLUS]))
     allocation = np.array([[0.5, 0], [0.5, 1]])
-    exchange(SMALL, basis, 2 + 0, 1, SURPLUS, room(SMALL), allocation)
+    exchange(SMALL, basis, 2 + 0, 1, Column.SURPLUS, room(SMALL), allocation)
     assert allocation.tolist() == [[0, 0], [1, 1]]
     assert basis.key.tolist() == [1, 1]
-    assert columns_of(basis) == {(1, 0), (1, 1), (1, SURPLUS), (0, SURPLUS)}
+    assert columns_of(basis) == {(1, 0), (1, 1), (1, Column.SURPLUS), (0, Column.SURPLUS)}
 
 
 def test_a_leaving_key_without_another_basic_pair_is_followed_by_the_entering_one():
     """Only a pair of the same context can enter then."""
-    basis = Basis(np.array([0, 1]), np.array([0, 1]), np.array([SURPLUS, SURPLUS]))
+    basis = Basis(np.array([0, 1]), np.array([0, 1]), np.array([Column.SURPLUS, Column.SURPLUS]))
     allocation = np.array([[1.0, 0], [0, 1]])
     exchange(SMALL, basis, 2 + 1, 0, 1, room(SMALL), allocation)
     assert allocation.tolist() == [[1, 1], [0, 0]]
     assert basis.key.tolist() == [0, 0]
-    assert basis.slot_context.tolist() == [SURPLUS, SURPLUS]
+    assert basis.slot_context.tolist() == [Column.SURPLUS, Column.SURPLUS]
 
 
 def test_a_pivot_worked_out_by_hand():
     """On nu, all to arm 1 but half of context 2: arm 3 enters context 3 until arm 1's share is gone, at step 1."""
     weighted = np.array([[3, 1, 2], [0, 0.5, 0], [0, 0, 1]])
     program = assemble_program(weighted, weighted, np.array([1, 0.25, -1]), [[1], [2], [3]])
-    basis = Basis(np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([SURPLUS, 1, SURPLUS]))
+    basis = Basis(np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([Column.SURPLUS, 1, Column.SURPLUS]))
     before, after = np.zeros((3, 3)), np.zeros((3, 3))
     regular, step, leaving = step_towards(program, basis, 2, 2, False, room(program), before, after)
     assert (regular, step, leaving) == (True, 1.0, 3 + 2)
@@ -124,7 +114,7 @@ def test_a_primal_step_keeps_shares_at_or_above_zero_and_gives_the_entering_pair
         np.add.at(earned, key, weighted[key, np.arange(n_contexts)])
         floors = earned * rng.choice([0.0, 0.5, 1.0], n_arms)
         program = assemble_program(weighted, weighted, floors, [[k + 1] for k in range(n_arms)])
-        basis = Basis(key.copy(), np.arange(n_arms), np.full(n_arms, SURPLUS))
+        basis = Basis(key.copy(), np.arange(n_arms), np.full(n_arms, Column.SURPLUS))
         arm, context = int(rng.integers(n_arms)), int(rng.integers(n_contexts))
         if key[context] == arm:
             continue
@@ -133,8 +123,8 @@ def test_a_primal_step_keeps_shares_at_or_above_zero_and_gives_the_entering_pair
         regular, step, leaving = step_towards(program, basis, arm, context, bland, workspace, before, after)
         assert regular
         assert leaving >= 0
-        assert workspace.by_row[SLOT_VALUE, :n_arms].min() >= -1e-12
-        assert workspace.by_context[KEY_SHARE].min() >= -1e-12
+        assert workspace.by_row[ByRow.SLOT_VALUE, :n_arms].min() >= -1e-12
+        assert workspace.by_context[ByContext.KEY_SHARE].min() >= -1e-12
         assert after[arm, context] == pytest.approx(step, abs=1e-12)
         np.testing.assert_allclose(after.sum(axis=0), 1, rtol=0, atol=1e-12)
         assert ((weighted * after).sum(axis=1) >= floors - 1e-12).all()
@@ -147,7 +137,7 @@ def test_infeasible_floors_end_with_prices_that_prove_it():
     program = assemble_program(np.ones((2, 1)), np.ones((2, 1)), np.array([0.75, 0.75]), [[1], [2]])
     workspace = room(program)
     status = run_simplex(program, make_basis(1, 2), workspace, np.zeros((2, 1)))
-    ray = workspace.by_row[RAY, :2]
+    ray = workspace.by_row[ByRow.RAY, :2]
     assert status == PlanStatus.INFEASIBLE
     assert ray[0] == ray[1] > 0
 
@@ -159,7 +149,7 @@ def test_every_pivot_is_counted():
         program = assemble_program(weighted, weighted, np.array([0.0, floor]), [[1], [2]])
         workspace = room(program)
         assert run_simplex(program, make_basis(1, 2), workspace, np.zeros((2, 1))) == PlanStatus.OPTIMAL
-        assert workspace.counts[PIVOTS] == pivots
+        assert workspace.counts[Count.PIVOTS] == pivots
 
 
 def test_a_basis_stays_optimal_until_an_open_pair_or_a_surplus_gains_or_a_share_is_negative():

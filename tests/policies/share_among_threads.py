@@ -10,7 +10,7 @@ import threading
 import numpy as np
 
 from arcbandit import policy
-from arcbandit.kernels.confidence import PULLS
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import restore
 
 DECIDERS = 5
@@ -126,7 +126,7 @@ def play(name, shape, seed):
     shared.check_columns(shared.policy.allocation())
     for snapshot in [*shared.snapshots, last]:
         by_pair = np.array(snapshot["statistics"]["by_pair"])
-        shared.check(by_pair[PULLS].sum() == snapshot["rewards"], "a snapshot with rewards not yet counted")
+        shared.check(by_pair[ByPair.PULLS].sum() == snapshot["rewards"], "a snapshot with rewards not yet counted")
         taken_up = restore(json.loads(json.dumps(snapshot)))
         shared.check(taken_up.snapshot() == snapshot, "a snapshot that does not restore to itself")
         shared.check(0 < taken_up.decide(0).probability <= 1, "a restored policy that cannot decide")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from arcbandit import Instance, policy, solve_lp
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import restore
 from arcbandit.policies.state import ALL_PLAYED
 
@@ -24,8 +24,8 @@ def random_instance(shape, seed):
 def bounds(decider, t):
     """UCB and LCB of round t, worked out afresh."""
     by_pair = decider._statistics.by_pair
-    radius = 0.05 * np.sqrt(2 * np.log(2 * by_pair[MEAN].size * t)) * by_pair[INVERSE_ROOT]
-    return by_pair[MEAN] + radius, by_pair[MEAN] - radius
+    radius = 0.05 * np.sqrt(2 * np.log(2 * by_pair[ByPair.MEAN].size * t)) * by_pair[ByPair.INVERSE_ROOT]
+    return by_pair[ByPair.MEAN] + radius, by_pair[ByPair.MEAN] - radius
 
 
 @pytest.mark.parametrize("name", ["olp", "oplp"])

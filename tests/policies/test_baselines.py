@@ -7,7 +7,7 @@ import pytest
 
 from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.instance import Instance
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, PULLS, make_statistics
+from arcbandit.kernels.confidence import ByPair, make_statistics
 from arcbandit.kernels.program import make_workspace
 from arcbandit.planning import plan
 from arcbandit.policies.state import (
@@ -88,11 +88,13 @@ class Player:
 
     def has_seen(self, means, pulls):
         """Set the statistics."""
-        self.statistics.by_pair[PULLS] = pulls
-        self.statistics.by_pair[MEAN] = means
+        self.statistics.by_pair[ByPair.PULLS] = pulls
+        self.statistics.by_pair[ByPair.MEAN] = means
         with np.errstate(divide="ignore"):
-            inverse_root = 1 / np.sqrt(self.statistics.by_pair[PULLS])
-        self.statistics.by_pair[INVERSE_ROOT] = np.where(self.statistics.by_pair[PULLS] > 0, inverse_root, 0)
+            inverse_root = 1 / np.sqrt(self.statistics.by_pair[ByPair.PULLS])
+        self.statistics.by_pair[ByPair.INVERSE_ROOT] = np.where(
+            self.statistics.by_pair[ByPair.PULLS] > 0, inverse_root, 0
+        )
         return self
 
     def allocate(self, t, context=0):

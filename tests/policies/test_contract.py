@@ -11,8 +11,8 @@ import pytest
 import arcbandit
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.errors import InvalidInputError, UnknownNameError
-from arcbandit.kernels.confidence import PULLS
-from arcbandit.kernels.counter import DECISION, uniforms
+from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import plan
 from arcbandit.policies.registry import POLICIES, policy, restore
@@ -24,7 +24,7 @@ ROUNDS = 300
 
 @entry_kernel
 def meet_context(world, seed, epoch, round_number):
-    uniform, _ = uniforms(seed, epoch, round_number, DECISION, 0)
+    uniform, _ = uniforms(seed, epoch, round_number, Purpose.DECISION, 0)
     return context_from_uniform(world.probabilities, uniform)
 
 
@@ -77,7 +77,7 @@ def play_compiled(name, instance, seed, epoch, rounds):
             np.zeros((N_TOTALS, 1)),
             np.zeros((4, 1, n_rows)),
         )
-        pulls = bound._statistics.by_pair[PULLS]
+        pulls = bound._statistics.by_pair[ByPair.PULLS]
         arms.append(int(np.argwhere(pulls != before)[0][0]))
         before = pulls.copy()
     return arms, bound

@@ -7,6 +7,7 @@ import pytest
 
 from arcbandit import BLP, OLP, OPLP, Greedy, GroupFloor, LinearProgramRule, Policy, ThompsonLP, policy
 from arcbandit.errors import InvalidInputError, InvalidInstanceError, UnknownNameError
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.state import NOISE_SCALE
 
 
@@ -109,7 +110,9 @@ class TestLearning:
         for context, arm, reward in reversed(rewards):
             unordered.update(context, arm, reward)
         assert (ordered.pulls() == unordered.pulls()).all()
-        assert ordered._statistics.by_pair[1] == pytest.approx(unordered._statistics.by_pair[1], abs=1e-15)
+        assert ordered._statistics.by_pair[ByPair.MEAN] == pytest.approx(
+            unordered._statistics.by_pair[ByPair.MEAN], abs=1e-15
+        )
 
     def test_every_arm_is_tried_in_each_context_first(self):
         """The first rounds of a context play each of its arms once, in any order, rare contexts whenever they come."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arcbandit import BLP, OLP, GroupFloor, Optimistic3, ThompsonLP, policy, restore
 from arcbandit.errors import InvalidInputError
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, PULLS
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import POLICIES
 from arcbandit.policies.snapshot_checks import FIELDS
 
@@ -202,10 +202,10 @@ class TestWhatUsedToBeTaken:
             (("all_played",), 1, "must be True or False"),
             (("available", 0, 0), "False", "must be True or False"),
             (("available", 0, 0), 1, "must be True or False"),
-            (("statistics", "by_pair", INVERSE_ROOT, 0, 0), 0.9, r"n\^\(-1/2\) of its own counts"),
-            (("statistics", "by_pair", PULLS, 0, 0), 2.5, "whole numbers"),
-            (("statistics", "by_pair", PULLS, 0, 0), -1.0, "non-negative"),
-            (("statistics", "by_pair", MEAN, 1, 2), 0.5, "a mean of 0 where nothing was played"),
+            (("statistics", "by_pair", ByPair.INVERSE_ROOT, 0, 0), 0.9, r"n\^\(-1/2\) of its own counts"),
+            (("statistics", "by_pair", ByPair.PULLS, 0, 0), 2.5, "whole numbers"),
+            (("statistics", "by_pair", ByPair.PULLS, 0, 0), -1.0, "non-negative"),
+            (("statistics", "by_pair", ByPair.MEAN, 1, 2), 0.5, "a mean of 0 where nothing was played"),
             (("statistics", "context_counts", 0), -3.0, "non-negative"),
             (("statistics", "context_counts", 0), 10**400, "must be a finite number"),
             (("decisions",), 10**400, "must be a whole number"),
@@ -235,7 +235,7 @@ class TestWhatUsedToBeTaken:
     def test_means_out_of_the_bounds_of_rewards_are_refused(self):
         snapshot = SNAPSHOTS["estimating"]
         with pytest.raises(InvalidInputError, match="means from 0 to 1"):
-            restore(changed_at(snapshot, ("statistics", "by_pair", MEAN, 0, 0), 1.5))
+            restore(changed_at(snapshot, ("statistics", "by_pair", ByPair.MEAN, 0, 0), 1.5))
 
     def test_weights_of_a_rule_that_has_none_are_refused(self):
         with pytest.raises(InvalidInputError, match="0 for a rule that has none"):

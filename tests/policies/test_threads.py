@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from arcbandit import BLP, Instance, policy
-from arcbandit.kernels.confidence import PULLS
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import restore
 from tests.policies import share_among_threads
 from tests.policies.share_among_threads import CHANGES, DECIDERS, DECISIONS
@@ -158,7 +158,7 @@ def assert_sound(decider):
     """It decides, its snapshot restores, and no thread has to wait for it."""
     assert is_free(decider)
     snapshot = decider.snapshot()
-    assert np.array(snapshot["statistics"]["by_pair"])[PULLS].sum() == snapshot["rewards"]
+    assert np.array(snapshot["statistics"]["by_pair"])[ByPair.PULLS].sum() == snapshot["rewards"]
     twin = restore(json.loads(json.dumps(snapshot)))
     assert twin.snapshot() == snapshot
     assert twin.decide(1) == decider.decide(1)

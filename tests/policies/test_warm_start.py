@@ -7,7 +7,7 @@ import pytest
 
 from arcbandit import BLP, OLP, Instance, policy, solve_lp
 from arcbandit.errors import ArcbanditError, InvalidInputError
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import POLICIES, restore
 
 EVERY_POLICY = sorted(POLICIES)
@@ -126,7 +126,10 @@ class TestCounting:
 
 def planned_afresh(decider, t):
     by_pair, problem = decider._statistics.by_pair, decider._problem
-    upper = by_pair[MEAN] + 0.05 * np.sqrt(2 * np.log(2 * by_pair[MEAN].size * t)) * by_pair[INVERSE_ROOT]
+    upper = (
+        by_pair[ByPair.MEAN]
+        + 0.05 * np.sqrt(2 * np.log(2 * by_pair[ByPair.MEAN].size * t)) * by_pair[ByPair.INVERSE_ROOT]
+    )
     return solve_lp(
         upper, upper, problem.floors, problem.context_probabilities, on_infeasible="least_shortfall"
     ).allocation

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from arcbandit import Instance, paper_instance, plan, policy, simulate, solve_lp
-from arcbandit.kernels.confidence import INVERSE_ROOT, MEAN, PULLS
+from arcbandit.kernels.confidence import ByPair
 from tests.policies.test_contract import make_world, meet_context, meet_reward
 
 ROUNDS = 1_500
@@ -21,12 +21,12 @@ def active_set(planned):
 
 def is_optimal(statistics, t, name):
     """Whether the plan of round t has the active set of the optimum."""
-    if (statistics[PULLS] == 0).any():
+    if (statistics[ByPair.PULLS] == 0).any():
         return False
-    radius = NU.noise_scale * np.sqrt(2 * np.log(2 * NU.n_pairs * t)) * statistics[INVERSE_ROOT]
+    radius = NU.noise_scale * np.sqrt(2 * np.log(2 * NU.n_pairs * t)) * statistics[ByPair.INVERSE_ROOT]
     problem = (NU.revenue_floors, NU.context_probabilities)
     for objective, floors in (LEANS[name], LEANS["olp"]):
-        bounds = (statistics[MEAN] + objective * radius, statistics[MEAN] + floors * radius)
+        bounds = (statistics[ByPair.MEAN] + objective * radius, statistics[ByPair.MEAN] + floors * radius)
         found = solve_lp(*bounds, *problem, on_infeasible="least_shortfall")
         if found.status == 0:
             return active_set(found) == active_set(plan(NU))

@@ -1,5 +1,6 @@
 """The closed-form proof that a plan is optimal, by weak duality: one pass over the problem."""
 
+import enum
 import math
 
 from arcbandit.compilation.compile import entry_kernel, kernel
@@ -7,11 +8,21 @@ from arcbandit.kernels.factors import objective_of, revenue_of
 from arcbandit.kernels.pricing import spread_over_arms
 from arcbandit.kernels.program import NO_FLOOR
 
-# Rows of the scratch of `measure_errors`: what each coupling row earns, the sizes that add up to it, and the sizes of
-# the coefficients in use.
-EARNED, TERMS, IN_USE = range(3)
-# Places of its result.
-FLOOR_ERROR, VALUE_ERROR, STRICT_FLOOR_ERROR = range(3)
+
+class Sum(enum.IntEnum):
+    """Rows of the scratch of `measure_errors`, one number per coupling row."""
+
+    EARNED = 0
+    TERMS = 1  # the sizes of the terms that add up to what is earned
+    IN_USE = 2  # the sizes of the coefficients in use
+
+
+class Error(enum.IntEnum):
+    """Places of the result of `measure_errors`."""
+
+    FLOOR = 0
+    VALUE = 1
+    STRICT_FLOOR = 2
 
 
 @kernel
@@ -26,18 +37,18 @@ def relative(error, size):
 def measure_errors(program, prices, allocation, rounding, by_row, arm_prices, errors):
     """Write how far an allocation, shape (K, C), is from proven optimal by prices >= 0, shape (M,).
 
-    FLOOR_ERROR is the largest part of a floor that is missing, VALUE_ERROR what the revenue and the most that the
+    Error.FLOOR is the largest part of a floor that is missing, Error.VALUE what the revenue and the most that the
     prices allow differ by, or what is missing is worth, in terms of their sizes. Of all coefficients in use `rounding`
-    times their size counts as size too, but not in STRICT_FLOOR_ERROR, which is FLOOR_ERROR otherwise. `by_row`, shape
+    times their size counts as size too, but not in Error.STRICT_FLOOR, which is Error.FLOOR otherwise. `by_row`, shape
     (3, M), and `arm_prices`, shape (K,), are scratch.
     """
     n_arms, n_contexts = program.objective.shape
     n_rows = program.floors.shape[0]
     spread_over_arms(program, prices, arm_prices)
     for row in range(n_rows):
-        by_row[EARNED, row] = 0.0
-        by_row[TERMS, row] = 0.0
-        by_row[IN_USE, row] = 0.0
+        by_row[Sum.EARNED, row] = 0.0
+        by_row[Sum.TERMS, row] = 0.0
+        by_row[Sum.IN_USE, row] = 0.0
     value = 0.0
     bound = 0.0
     size = 0.0
@@ -60,22 +71,22 @@ def measure_errors(program, prices, allocation, rounding, by_row, arm_prices, er
                 signed = program.arm_rows[arm, place]
                 if signed != 0:
                     row = abs(signed) - 1
-                    by_row[EARNED, row] += revenue * share if signed > 0 else -revenue * share
-                    by_row[TERMS, row] += abs(revenue) * share
-                    by_row[IN_USE, row] += abs(revenue)
+                    by_row[Sum.EARNED, row] += revenue * share if signed > 0 else -revenue * share
+                    by_row[Sum.TERMS, row] += abs(revenue) * share
+                    by_row[Sum.IN_USE, row] += abs(revenue)
         bound += best
         size += rounding * at_stake
     worth_of_missing = 0.0
-    errors[FLOOR_ERROR] = 0.0
-    errors[STRICT_FLOOR_ERROR] = 0.0
+    errors[Error.FLOOR] = 0.0
+    errors[Error.STRICT_FLOOR] = 0.0
     for row in range(n_rows):
         floor = program.floors[row]
         if floor != NO_FLOOR:
-            missing = max(floor - by_row[EARNED, row], 0.0)
-            error = relative(missing, abs(floor) + rounding * by_row[IN_USE, row])
-            errors[FLOOR_ERROR] = max(errors[FLOOR_ERROR], error)
-            errors[STRICT_FLOOR_ERROR] = max(errors[STRICT_FLOOR_ERROR], relative(missing, abs(floor)))
+            missing = max(floor - by_row[Sum.EARNED, row], 0.0)
+            error = relative(missing, abs(floor) + rounding * by_row[Sum.IN_USE, row])
+            errors[Error.FLOOR] = max(errors[Error.FLOOR], error)
+            errors[Error.STRICT_FLOOR] = max(errors[Error.STRICT_FLOOR], relative(missing, abs(floor)))
             worth_of_missing += prices[row] * missing
             bound -= prices[row] * floor
-            size += prices[row] * (abs(floor) + by_row[TERMS, row])
-    errors[VALUE_ERROR] = relative(max(abs(bound - value), worth_of_missing), size)
+            size += prices[row] * (abs(floor) + by_row[Sum.TERMS, row])
+    errors[Error.VALUE] = relative(max(abs(bound - value), worth_of_missing), size)

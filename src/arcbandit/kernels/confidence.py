@@ -1,5 +1,6 @@
 """Confidence bounds of the mean rewards, and how observations enter the statistics."""
 
+import enum
 import math
 from typing import NamedTuple
 
@@ -7,8 +8,13 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 
-# Rows of Statistics.by_pair.
-PULLS, MEAN, INVERSE_ROOT = range(3)
+
+class ByPair(enum.IntEnum):
+    """Rows of Statistics.by_pair."""
+
+    PULLS = 0  # n
+    MEAN = 1
+    INVERSE_ROOT = 2  # n^(-1/2), 0 for a pair never played
 
 
 class Statistics(NamedTuple):
@@ -23,18 +29,18 @@ def make_statistics(n_arms: int, n_contexts: int) -> Statistics:
     """Nothing seen yet."""
     # np.zeros would not write: memory never written is one page of zeros under many addresses, which some processors
     # read twenty times slower.
-    by_pair = np.full((3, n_arms, n_contexts), 0.0)
+    by_pair = np.full((len(ByPair), n_arms, n_contexts), 0.0)
     return Statistics(by_pair, np.zeros(n_contexts), np.zeros(n_contexts, dtype=np.bool_))
 
 
 @kernel
 def record_reward(statistics, arm, context, reward):
     """Take one reward into the mean of its pair."""
-    pulls = statistics.by_pair[PULLS, arm, context] + 1.0
-    mean = statistics.by_pair[MEAN, arm, context]
-    statistics.by_pair[PULLS, arm, context] = pulls
-    statistics.by_pair[MEAN, arm, context] = mean + (reward - mean) / pulls
-    statistics.by_pair[INVERSE_ROOT, arm, context] = 1.0 / math.sqrt(pulls)
+    pulls = statistics.by_pair[ByPair.PULLS, arm, context] + 1.0
+    mean = statistics.by_pair[ByPair.MEAN, arm, context]
+    statistics.by_pair[ByPair.PULLS, arm, context] = pulls
+    statistics.by_pair[ByPair.MEAN, arm, context] = mean + (reward - mean) / pulls
+    statistics.by_pair[ByPair.INVERSE_ROOT, arm, context] = 1.0 / math.sqrt(pulls)
     statistics.changed[context] = True
 
 
@@ -57,8 +63,11 @@ def bounds_for_unplayed(statistics, available, factor, low, high):
     largest = -math.inf
     for arm in range(n_arms):
         for context in range(n_contexts):
-            if statistics.by_pair[PULLS, arm, context] > 0.0:
-                bound = statistics.by_pair[MEAN, arm, context] + factor * statistics.by_pair[INVERSE_ROOT, arm, context]
+            if statistics.by_pair[ByPair.PULLS, arm, context] > 0.0:
+                bound = (
+                    statistics.by_pair[ByPair.MEAN, arm, context]
+                    + factor * statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
+                )
                 largest = max(largest, bound)
     if largest == -math.inf:
         largest = 1.0
@@ -71,9 +80,9 @@ def stand_in_for_unplayed(statistics, middle, root, means, roots):
     n_arms, n_contexts = means.shape
     for arm in range(n_arms):
         for context in range(n_contexts):
-            played = statistics.by_pair[PULLS, arm, context] > 0.0
-            means[arm, context] = statistics.by_pair[MEAN, arm, context] if played else middle
-            roots[arm, context] = statistics.by_pair[INVERSE_ROOT, arm, context] if played else root
+            played = statistics.by_pair[ByPair.PULLS, arm, context] > 0.0
+            means[arm, context] = statistics.by_pair[ByPair.MEAN, arm, context] if played else middle
+            roots[arm, context] = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context] if played else root
 
 
 @rare_kernel
@@ -84,12 +93,12 @@ def explore_unplayed(statistics, available, allocation):
     for context in range(n_contexts):
         fresh = 0
         for arm in range(n_arms):
-            if available[arm, context] and statistics.by_pair[PULLS, arm, context] == 0.0:
+            if available[arm, context] and statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
                 fresh += 1
         if fresh > 0:
             touched += 1
             for arm in range(n_arms):
-                unplayed = available[arm, context] and statistics.by_pair[PULLS, arm, context] == 0.0
+                unplayed = available[arm, context] and statistics.by_pair[ByPair.PULLS, arm, context] == 0.0
                 allocation[arm, context] = 1.0 / fresh if unplayed else 0.0
     return touched
 
@@ -100,6 +109,6 @@ def every_pair_played(statistics, available):
     n_arms, n_contexts = available.shape
     for arm in range(n_arms):
         for context in range(n_contexts):
-            if available[arm, context] and statistics.by_pair[PULLS, arm, context] == 0.0:
+            if available[arm, context] and statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
                 return False
     return True

@@ -6,14 +6,12 @@ Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 20
 policy, worker and device meets the same numbers, and a longer run only extends a shorter one.
 """
 
+import enum
 import math
 
 import numpy as np
 
 from arcbandit.compilation.compile import kernel
-
-# What a number is drawn for; the decision block holds the context's uniform and the arm's.
-DECISION, REWARD, POLICY = range(3)
 
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
@@ -23,6 +21,14 @@ FIRST_STEP = np.uint64(0x9E3779B9)
 SECOND_STEP = np.uint64(0xBB67AE85)
 DROPPED_BITS = np.uint64(11)
 UNIT = 2.0**-53
+
+
+class Purpose(enum.IntEnum):
+    """What a number is drawn for."""
+
+    DECISION = 0  # the context's uniform and the arm's
+    REWARD = 1
+    POLICY = 2
 
 
 @kernel

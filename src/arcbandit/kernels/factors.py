@@ -6,31 +6,7 @@ leaves inward; what remains are cycles (and, with group floors, a few dense rows
 """
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.program import (
-    BY_COLUMN,
-    BY_ROW,
-    COLUMN_COUNT,
-    COLUMN_DONE,
-    COLUMN_START,
-    ENTRY_COLUMN,
-    ENTRY_ROW,
-    NUCLEUS,
-    NUCLEUS_SIDE,
-    ORDER_KEPT,
-    ORDERS,
-    OTHER_ENTRY,
-    PERMUTATION,
-    PIVOT_COLUMN,
-    PIVOT_ENTRY,
-    PIVOT_ROW,
-    POSITION,
-    ROW_COUNT,
-    ROW_DONE,
-    ROW_SCALE,
-    ROW_START,
-    SINGULARITY_TOLERANCE,
-    SURPLUS,
-)
+from arcbandit.kernels.program import SINGULARITY_TOLERANCE, ByRow, Column, Count, Entry, Order
 
 
 @kernel
@@ -72,8 +48,8 @@ def add_entries(program, arm, factor, first, end, entry_row, entry_value):
 def load_columns(program, basis, workspace):
     """Write the columns of W: a pair's coefficients less those of its context's key."""
     slot_arm, slot_context = basis.slot_arm, basis.slot_context
-    start = workspace.order[COLUMN_START]
-    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
+    start = workspace.order[Order.COLUMN_START]
+    entry_row, entry_value = workspace.entry_index[Entry.ROW], workspace.entry_value
     n_rows = slot_arm.shape[0]
     end = 0
     for slot in range(n_rows):
@@ -88,9 +64,9 @@ def load_columns(program, basis, workspace):
                 end = add_entries(program, arm, factor if turn == 0 else -factor, first, end, entry_row, entry_value)
                 arm = basis.key[context]
         else:
-            scale = workspace.by_row[ROW_SCALE, arm]
+            scale = workspace.by_row[ByRow.SCALE, arm]
             entry_row[end] = arm
-            entry_value[end] = -scale if context == SURPLUS else scale
+            entry_value[end] = -scale if context == Column.SURPLUS else scale
             end += 1
     start[n_rows] = end
 
@@ -108,18 +84,18 @@ def reload_columns(program, basis, workspace):
             entry_value[entry + 1] = -revenue_of(program, basis.key[context], context)
             entry += 2
         else:
-            scale = workspace.by_row[ROW_SCALE, arm]
-            entry_value[entry] = -scale if context == SURPLUS else scale
+            scale = workspace.by_row[ByRow.SCALE, arm]
+            entry_value[entry] = -scale if context == Column.SURPLUS else scale
             entry += 1
 
 
 @kernel
 def load_rows(n_rows, workspace):
     """List the columns of each row, and count the entries of both."""
-    start, row_start = workspace.order[COLUMN_START], workspace.order[ROW_START]
-    column_count, position = workspace.order[COLUMN_COUNT], workspace.order[POSITION]
-    column_done, row_done = workspace.order[COLUMN_DONE], workspace.order[ROW_DONE]
-    entry_row, entry_column = workspace.entry_index[ENTRY_ROW], workspace.entry_index[ENTRY_COLUMN]
+    start, row_start = workspace.order[Order.COLUMN_START], workspace.order[Order.ROW_START]
+    column_count, position = workspace.order[Order.SCRATCH], workspace.order[Order.POSITION]
+    column_done, row_done = workspace.order[Order.COLUMN_DONE], workspace.order[Order.ROW_DONE]
+    entry_row, entry_column = workspace.entry_index[Entry.ROW], workspace.entry_index[Entry.COLUMN]
     for row in range(n_rows + 1):
         row_start[row] = 0
     for entry in range(start[n_rows]):
@@ -140,12 +116,12 @@ def load_rows(n_rows, workspace):
 @kernel
 def peel_columns(n_rows, workspace):
     """Eliminate columns with one open entry; return how many, or -1 if W is singular."""
-    start, row_start = workspace.order[COLUMN_START], workspace.order[ROW_START]
-    count = workspace.order[COLUMN_COUNT]
-    column_done, row_done = workspace.order[COLUMN_DONE], workspace.order[ROW_DONE]
-    pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
-    entry_row, entry_column = workspace.entry_index[ENTRY_ROW], workspace.entry_index[ENTRY_COLUMN]
-    pivot_entry = workspace.order[PIVOT_ENTRY]
+    start, row_start = workspace.order[Order.COLUMN_START], workspace.order[Order.ROW_START]
+    count = workspace.order[Order.SCRATCH]
+    column_done, row_done = workspace.order[Order.COLUMN_DONE], workspace.order[Order.ROW_DONE]
+    pivot_row, pivot_column = workspace.order[Order.PIVOT_ROW], workspace.order[Order.PIVOT_COLUMN]
+    entry_row, entry_column = workspace.entry_index[Entry.ROW], workspace.entry_index[Entry.COLUMN]
+    pivot_entry = workspace.order[Order.PIVOT_ENTRY]
     # The pivot arrays double as the queue: entries before `done` are eliminated, those up to `found` wait.
     found = 0
     for column in range(n_rows):
@@ -181,11 +157,11 @@ def peel_columns(n_rows, workspace):
 @rare_kernel
 def peel_rows(n_rows, first, workspace):
     """Eliminate rows with one open column; return how many pairs are eliminated by now, or -1 if W is singular."""
-    start, row_start = workspace.order[COLUMN_START], workspace.order[ROW_START]
-    count = workspace.order[ROW_COUNT]
-    column_done, row_done = workspace.order[COLUMN_DONE], workspace.order[ROW_DONE]
-    pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
-    entry_row, entry_column = workspace.entry_index[ENTRY_ROW], workspace.entry_index[ENTRY_COLUMN]
+    start, row_start = workspace.order[Order.COLUMN_START], workspace.order[Order.ROW_START]
+    count = workspace.order[Order.SCRATCH]
+    column_done, row_done = workspace.order[Order.COLUMN_DONE], workspace.order[Order.ROW_DONE]
+    pivot_row, pivot_column = workspace.order[Order.PIVOT_ROW], workspace.order[Order.PIVOT_COLUMN]
+    entry_row, entry_column = workspace.entry_index[Entry.ROW], workspace.entry_index[Entry.COLUMN]
     found = first
     for row in range(n_rows):
         if row_done[row] == 0:
@@ -212,7 +188,7 @@ def peel_rows(n_rows, first, workspace):
         for entry in range(start[column], start[column + 1]):
             other = entry_row[entry]
             if other == row:
-                workspace.order[PIVOT_ENTRY, done] = entry
+                workspace.order[Order.PIVOT_ENTRY, done] = entry
             elif row_done[other] == 0:
                 count[other] -= 1
                 if count[other] == 1:
@@ -227,27 +203,27 @@ def peel_rows(n_rows, first, workspace):
 @rare_kernel
 def factor_nucleus(n_rows, first, workspace):
     """Dense LU, rows scaled and pivoted, of what the peeling left; return False if it is singular."""
-    start = workspace.order[COLUMN_START]
-    column_done, row_done = workspace.order[COLUMN_DONE], workspace.order[ROW_DONE]
-    position, permutation = workspace.order[POSITION], workspace.order[PERMUTATION]
+    start = workspace.order[Order.COLUMN_START]
+    column_done, row_done = workspace.order[Order.COLUMN_DONE], workspace.order[Order.ROW_DONE]
+    position, permutation = workspace.order[Order.POSITION], workspace.order[Order.SCRATCH]
     lu = workspace.nucleus
     size = 0
     for row in range(n_rows):
         if row_done[row] == 0:
-            workspace.order[PIVOT_ROW, first + size] = row
+            workspace.order[Order.PIVOT_ROW, first + size] = row
             position[row] = size
             permutation[size] = size
             size += 1
     place = 0
     for column in range(n_rows):
         if column_done[column] == 0:
-            workspace.order[PIVOT_COLUMN, first + place] = column
+            workspace.order[Order.PIVOT_COLUMN, first + place] = column
             for row in range(size):
                 lu[row, place] = 0.0
             for entry in range(start[column], start[column + 1]):
-                row = workspace.entry_index[ENTRY_ROW, entry]
+                row = workspace.entry_index[Entry.ROW, entry]
                 if row_done[row] == 0:
-                    lu[position[row], place] = workspace.entry_value[entry] / workspace.by_row[ROW_SCALE, row]
+                    lu[position[row], place] = workspace.entry_value[entry] / workspace.by_row[ByRow.SCALE, row]
             place += 1
     for step in range(size):
         pivot = step
@@ -270,19 +246,19 @@ def factor_nucleus(n_rows, first, workspace):
                 lu[row, step] = ratio
                 for column in range(step + 1, size):
                     lu[row, column] -= ratio * lu[step, column]
-    workspace.counts[NUCLEUS] = size
+    workspace.counts[Count.NUCLEUS] = size
     return True
 
 
 @rare_kernel
 def find_other_entries(n_rows, workspace):
     """Note where the columns of two entries have the one that is no pivot."""
-    start = workspace.order[COLUMN_START]
+    start = workspace.order[Order.COLUMN_START]
     for step in range(n_rows):
-        column = workspace.order[PIVOT_COLUMN, step]
+        column = workspace.order[Order.PIVOT_COLUMN, step]
         has_two = start[column + 1] - start[column] == 2
-        other = 2 * start[column] + 1 - workspace.order[PIVOT_ENTRY, step]
-        workspace.order[OTHER_ENTRY, step] = other if has_two else -1
+        other = 2 * start[column] + 1 - workspace.order[Order.PIVOT_ENTRY, step]
+        workspace.order[Order.OTHER_ENTRY, step] = other if has_two else -1
 
 
 @rare_kernel
@@ -291,14 +267,14 @@ def find_order(n_rows, workspace):
     counts = workspace.counts
     load_rows(n_rows, workspace)
     by_column = peel_columns(n_rows, workspace)
-    counts[BY_COLUMN] = by_column
-    counts[BY_ROW] = 0
+    counts[Count.BY_COLUMN] = by_column
+    counts[Count.BY_ROW] = 0
     if by_column == n_rows:
         find_other_entries(n_rows, workspace)
     if by_column < 0 or by_column == n_rows:
         return by_column == n_rows
     by_row = peel_rows(n_rows, by_column, workspace)
-    counts[BY_ROW] = by_row - by_column
+    counts[Count.BY_ROW] = by_row - by_column
     return by_row >= 0
 
 
@@ -306,7 +282,7 @@ def find_order(n_rows, workspace):
 def is_peeled(workspace):
     """Whether every column was peeled by itself and, as there is one row an arm, has an entry or two."""
     n_rows = workspace.nucleus.shape[0]
-    return workspace.counts[BY_COLUMN] == n_rows and workspace.entry_value.shape[0] <= 2 * n_rows
+    return workspace.counts[Count.BY_COLUMN] == n_rows and workspace.entry_value.shape[0] <= 2 * n_rows
 
 
 @kernel
@@ -318,21 +294,21 @@ def factorise(program, basis, workspace):
     """
     n_rows = basis.slot_arm.shape[0]
     counts = workspace.counts
-    if counts[ORDER_KEPT] == 1 and program.arm_rows.shape[1] == 1:
+    if counts[Count.ORDER_KEPT] == 1 and program.arm_rows.shape[1] == 1:
         reload_columns(program, basis, workspace)
     else:
         load_columns(program, basis, workspace)
-        if counts[ORDER_KEPT] == 0 and not find_order(n_rows, workspace):
+        if counts[Count.ORDER_KEPT] == 0 and not find_order(n_rows, workspace):
             return False
-        counts[ORDERS] += 1 - counts[ORDER_KEPT]
-        counts[ORDER_KEPT] = 1
-    counts[NUCLEUS] = 0
+        counts[Count.ORDERS] += 1 - counts[Count.ORDER_KEPT]
+        counts[Count.ORDER_KEPT] = 1
+    counts[Count.NUCLEUS] = 0
     if is_peeled(workspace):
         return True
-    peeled = counts[BY_COLUMN] + counts[BY_ROW]
+    peeled = counts[Count.BY_COLUMN] + counts[Count.BY_ROW]
     for step in range(peeled):
-        entry = workspace.order[PIVOT_ENTRY, step]
-        scale = workspace.by_row[ROW_SCALE, workspace.entry_index[ENTRY_ROW, entry]]
+        entry = workspace.order[Order.PIVOT_ENTRY, step]
+        scale = workspace.by_row[ByRow.SCALE, workspace.entry_index[Entry.ROW, entry]]
         if abs(workspace.entry_value[entry]) <= SINGULARITY_TOLERANCE * scale:
             return False
     return peeled == n_rows or factor_nucleus(n_rows, peeled, workspace)
@@ -341,13 +317,13 @@ def factorise(program, basis, workspace):
 @rare_kernel
 def solve_nucleus_columns(first, workspace, right_side, solution):
     """The nucleus' part of `solve_columns`."""
-    size = workspace.counts[NUCLEUS]
+    size = workspace.counts[Count.NUCLEUS]
     lu = workspace.nucleus
-    part = workspace.by_row[NUCLEUS_SIDE]
-    start = workspace.order[COLUMN_START]
+    part = workspace.by_row[ByRow.SCRATCH]
+    start, permutation = workspace.order[Order.COLUMN_START], workspace.order[Order.SCRATCH]
     for row in range(size):
-        source = workspace.order[PIVOT_ROW, first + workspace.order[PERMUTATION, row]]
-        total = right_side[source] / workspace.by_row[ROW_SCALE, source]
+        source = workspace.order[Order.PIVOT_ROW, first + permutation[row]]
+        total = right_side[source] / workspace.by_row[ByRow.SCALE, source]
         for column in range(row):
             total -= lu[row, column] * part[column]
         part[row] = total
@@ -357,27 +333,27 @@ def solve_nucleus_columns(first, workspace, right_side, solution):
             total -= lu[row, column] * part[column]
         part[row] = total / lu[row, row]
     for place in range(size):
-        column = workspace.order[PIVOT_COLUMN, first + place]
+        column = workspace.order[Order.PIVOT_COLUMN, first + place]
         solution[column] = part[place]
         for entry in range(start[column], start[column + 1]):
-            right_side[workspace.entry_index[ENTRY_ROW, entry]] -= workspace.entry_value[entry] * part[place]
+            right_side[workspace.entry_index[Entry.ROW, entry]] -= workspace.entry_value[entry] * part[place]
 
 
 @kernel
 def solve_peeled_columns(workspace, right_side, solution):
     """`solve_columns` where every column was peeled and has an entry or two; return False if W is singular."""
-    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
+    entry_row, entry_value = workspace.entry_index[Entry.ROW], workspace.entry_value
     n_rows = workspace.nucleus.shape[0]
     singular = False
     for turn in range(n_rows):
         step = n_rows - 1 - turn
-        row = workspace.order[PIVOT_ROW, step]
-        other = workspace.order[OTHER_ENTRY, step]
-        pivot = entry_value[workspace.order[PIVOT_ENTRY, step]]
-        tiny = abs(pivot) <= SINGULARITY_TOLERANCE * workspace.by_row[ROW_SCALE, row]
+        row = workspace.order[Order.PIVOT_ROW, step]
+        other = workspace.order[Order.OTHER_ENTRY, step]
+        pivot = entry_value[workspace.order[Order.PIVOT_ENTRY, step]]
+        tiny = abs(pivot) <= SINGULARITY_TOLERANCE * workspace.by_row[ByRow.SCALE, row]
         singular |= tiny
         value = right_side[row] / (1.0 if tiny else pivot)
-        solution[workspace.order[PIVOT_COLUMN, step]] = value
+        solution[workspace.order[Order.PIVOT_COLUMN, step]] = value
         if other >= 0:
             right_side[entry_row[other]] -= entry_value[other] * value
     return not singular
@@ -386,14 +362,15 @@ def solve_peeled_columns(workspace, right_side, solution):
 @kernel
 def solve_peeled_rows(workspace, right_side, solution):
     """`solve_rows` where every column was peeled and has an entry or two."""
-    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
+    entry_row, entry_value = workspace.entry_index[Entry.ROW], workspace.entry_value
     for step in range(workspace.nucleus.shape[0]):
-        other = workspace.order[OTHER_ENTRY, step]
-        total = right_side[workspace.order[PIVOT_COLUMN, step]]
+        other = workspace.order[Order.OTHER_ENTRY, step]
+        total = right_side[workspace.order[Order.PIVOT_COLUMN, step]]
         if other >= 0:
             total -= entry_value[other] * solution[entry_row[other]]
+        pivot = entry_value[workspace.order[Order.PIVOT_ENTRY, step]]
         # A surplus has nothing to divide, and a GPU needs four times as long to divide zero as any other number.
-        solution[workspace.order[PIVOT_ROW, step]] = total * (1.0 / entry_value[workspace.order[PIVOT_ENTRY, step]])
+        solution[workspace.order[Order.PIVOT_ROW, step]] = total * (1.0 / pivot)
 
 
 @kernel
@@ -401,18 +378,18 @@ def solve_columns(peeled, workspace, right_side, solution):
     """Write x with W x = right_side into `solution`, by slot, using `right_side` up; return False if W is singular."""
     if peeled:
         return solve_peeled_columns(workspace, right_side, solution)
-    by_column = workspace.counts[BY_COLUMN]
-    first = by_column + workspace.counts[BY_ROW]
-    start = workspace.order[COLUMN_START]
-    pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
-    pivot_entry = workspace.order[PIVOT_ENTRY]
-    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
+    by_column = workspace.counts[Count.BY_COLUMN]
+    first = by_column + workspace.counts[Count.BY_ROW]
+    start = workspace.order[Order.COLUMN_START]
+    pivot_row, pivot_column = workspace.order[Order.PIVOT_ROW], workspace.order[Order.PIVOT_COLUMN]
+    pivot_entry = workspace.order[Order.PIVOT_ENTRY]
+    entry_row, entry_value = workspace.entry_index[Entry.ROW], workspace.entry_value
     # Rows that were peeled last are settled first, then the nucleus, then the columns from the last peeled on.
     for turn in range(first):
         step = by_column + turn
         if step >= first:
             step = first - 1 - turn
-        if turn == first - by_column and workspace.counts[NUCLEUS] > 0:
+        if turn == first - by_column and workspace.counts[Count.NUCLEUS] > 0:
             solve_nucleus_columns(first, workspace, right_side, solution)
         column = pivot_column[step]
         value = right_side[pivot_row[step]] / entry_value[pivot_entry[step]]
@@ -420,7 +397,7 @@ def solve_columns(peeled, workspace, right_side, solution):
         if value != 0.0:
             for entry in range(start[column], start[column + 1]):
                 right_side[entry_row[entry]] -= entry_value[entry] * value
-    if by_column == 0 and workspace.counts[NUCLEUS] > 0:
+    if by_column == 0 and workspace.counts[Count.NUCLEUS] > 0:
         solve_nucleus_columns(first, workspace, right_side, solution)
     return True
 
@@ -428,17 +405,17 @@ def solve_columns(peeled, workspace, right_side, solution):
 @rare_kernel
 def solve_nucleus_rows(first, workspace, right_side, solution):
     """The nucleus' part of `solve_rows`."""
-    size = workspace.counts[NUCLEUS]
+    size = workspace.counts[Count.NUCLEUS]
     lu = workspace.nucleus
-    part = workspace.by_row[NUCLEUS_SIDE]
-    start = workspace.order[COLUMN_START]
+    part = workspace.by_row[ByRow.SCRATCH]
+    start, permutation = workspace.order[Order.COLUMN_START], workspace.order[Order.SCRATCH]
     for place in range(size):
-        column = workspace.order[PIVOT_COLUMN, first + place]
+        column = workspace.order[Order.PIVOT_COLUMN, first + place]
         total = right_side[column]
         for entry in range(start[column], start[column + 1]):
-            row = workspace.entry_index[ENTRY_ROW, entry]
+            row = workspace.entry_index[Entry.ROW, entry]
             # Rows that the peeling of rows took out are priced after the nucleus, and do not meet its columns.
-            if workspace.order[ROW_DONE, row]:
+            if workspace.order[Order.ROW_DONE, row]:
                 total -= workspace.entry_value[entry] * solution[row]
         for row in range(place):
             total -= lu[row, place] * part[row]
@@ -449,8 +426,8 @@ def solve_nucleus_rows(first, workspace, right_side, solution):
             total -= lu[row, place] * part[row]
         part[place] = total
     for place in range(size):
-        row = workspace.order[PIVOT_ROW, first + workspace.order[PERMUTATION, place]]
-        solution[row] = part[place] / workspace.by_row[ROW_SCALE, row]
+        row = workspace.order[Order.PIVOT_ROW, first + permutation[place]]
+        solution[row] = part[place] / workspace.by_row[ByRow.SCALE, row]
 
 
 @kernel
@@ -459,13 +436,13 @@ def solve_rows(peeled, workspace, right_side, solution):
     if peeled:
         solve_peeled_rows(workspace, right_side, solution)
         return
-    by_column = workspace.counts[BY_COLUMN]
-    first = by_column + workspace.counts[BY_ROW]
-    start = workspace.order[COLUMN_START]
-    pivot_row, pivot_column = workspace.order[PIVOT_ROW], workspace.order[PIVOT_COLUMN]
-    pivot_entry = workspace.order[PIVOT_ENTRY]
-    entry_row, entry_value = workspace.entry_index[ENTRY_ROW], workspace.entry_value
-    if by_column == 0 and workspace.counts[NUCLEUS] > 0:
+    by_column = workspace.counts[Count.BY_COLUMN]
+    first = by_column + workspace.counts[Count.BY_ROW]
+    start = workspace.order[Order.COLUMN_START]
+    pivot_row, pivot_column = workspace.order[Order.PIVOT_ROW], workspace.order[Order.PIVOT_COLUMN]
+    pivot_entry = workspace.order[Order.PIVOT_ENTRY]
+    entry_row, entry_value = workspace.entry_index[Entry.ROW], workspace.entry_value
+    if by_column == 0 and workspace.counts[Count.NUCLEUS] > 0:
         solve_nucleus_rows(first, workspace, right_side, solution)
     # The reverse of solve_columns: columns as they were peeled, the nucleus, then rows from the last peeled on.
     for turn in range(first):
@@ -479,5 +456,5 @@ def solve_rows(peeled, workspace, right_side, solution):
             if entry_row[entry] != row:
                 total -= entry_value[entry] * solution[entry_row[entry]]
         solution[row] = total / entry_value[pivot_entry[step]]
-        if turn == by_column - 1 and workspace.counts[NUCLEUS] > 0:
+        if turn == by_column - 1 and workspace.counts[Count.NUCLEUS] > 0:
             solve_nucleus_rows(first, workspace, right_side, solution)

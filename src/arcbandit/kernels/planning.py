@@ -4,27 +4,17 @@ from arcbandit.compilation.compile import entry_kernel, kernel, rare_kernel
 from arcbandit.kernels.factors import objective_of, revenue_of
 from arcbandit.kernels.pricing import FEW_PAIRS, evaluate_again, measure_scales, pair_excess, spread_over_arms
 from arcbandit.kernels.program import (
-    ARM_DUAL_ROW,
-    BOUNDS_OF,
     FEASIBILITY_TOLERANCE,
-    KEY_DIRECTION,
-    KEY_SHARE,
-    KEYS_KEPT,
-    LEAST_SHARE,
     NO_FLOOR,
-    NUCLEUS_SIDE,
-    PRICE,
-    RAY,
     ROUNDING_TOLERANCE,
-    ROW_SCALE,
-    SCALES_AGE,
-    SHORTFALL,
-    SHORTFALL_OPEN,
-    SHORTFALL_PRICE,
-    SLOT_VALUE,
-    SURPLUS,
-    SURPLUS_OPEN,
+    ByArm,
+    ByContext,
+    ByRow,
+    Column,
+    Count,
+    Order,
     PlanStatus,
+    Scalar,
 )
 from arcbandit.kernels.simplex import is_optimal, measure_allowances, simplex
 
@@ -51,7 +41,7 @@ def crash_basis(program, basis):
         basis.key[context] = best
     for row in range(basis.slot_arm.shape[0]):
         basis.slot_arm[row] = row
-        basis.slot_context[row] = SURPLUS
+        basis.slot_context[row] = Column.SURPLUS
     return True
 
 
@@ -67,9 +57,9 @@ def is_usable(program, basis):
         loose += 1 if program.floors[row] == NO_FLOOR else 0
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
-        if context == SHORTFALL:
+        if context == Column.SHORTFALL:
             return False
-        if context == SURPLUS:
+        if context == Column.SURPLUS:
             loose -= 1 if program.floors[basis.slot_arm[slot]] == NO_FLOOR else 0
         elif not program.available[basis.slot_arm[slot], context]:
             return False
@@ -83,8 +73,8 @@ def proves_infeasible(program, workspace):
     The floors are those that count as met, a small part lower, and the difference must be beyond rounding.
     """
     n_arms, n_contexts = program.revenue.shape
-    ray = workspace.by_row[RAY]
-    arm_ray = workspace.by_arm[ARM_DUAL_ROW]
+    ray = workspace.by_row[ByRow.RAY]
+    arm_ray = workspace.by_arm[ByArm.DUAL_ROW]
     spread_over_arms(program, ray, arm_ray)
     needed = 0.0
     size = 0.0
@@ -116,12 +106,12 @@ def restrict_to_face(program, basis, workspace):
     # may still be worth more than the other rows together; what counts is the price times the scale.
     largest = 0.0
     for row in range(basis.slot_arm.shape[0]):
-        largest = max(largest, workspace.by_row[PRICE, row] * workspace.by_row[ROW_SCALE, row])
+        largest = max(largest, workspace.by_row[ByRow.PRICE, row] * workspace.by_row[ByRow.SCALE, row])
     for row in range(basis.slot_arm.shape[0]):
-        price = workspace.by_row[PRICE, row]
-        limit = FEASIBILITY_TOLERANCE * min(1.0, largest / workspace.by_row[ROW_SCALE, row])
-        workspace.order[SURPLUS_OPEN, row] = 1 if price <= limit else 0
-        workspace.order[SHORTFALL_OPEN, row] = 1 if price >= 1.0 - limit else 0
+        price = workspace.by_row[ByRow.PRICE, row]
+        limit = FEASIBILITY_TOLERANCE * min(1.0, largest / workspace.by_row[ByRow.SCALE, row])
+        workspace.order[Order.SURPLUS_OPEN, row] = 1 if price <= limit else 0
+        workspace.order[Order.SHORTFALL_OPEN, row] = 1 if price >= 1.0 - limit else 0
 
 
 @rare_kernel
@@ -137,26 +127,27 @@ def start_short(program, basis):
                 elif program.arm_rows[key, place] == -row - 1:
                     earned -= revenue_of(program, key, context)
         if earned < program.floors[row]:
-            basis.slot_context[row] = SHORTFALL
+            basis.slot_context[row] = Column.SHORTFALL
 
 
 @rare_kernel
 def open_rows(workspace, shortfall):
     """Let surpluses be positive everywhere, and shortfalls everywhere or nowhere (1 or 0)."""
     for row in range(workspace.order.shape[1]):
-        workspace.order[SURPLUS_OPEN, row] = 1
-        workspace.order[SHORTFALL_OPEN, row] = shortfall
+        workspace.order[Order.SURPLUS_OPEN, row] = 1
+        workspace.order[Order.SHORTFALL_OPEN, row] = shortfall
 
 
 @rare_kernel
 def falls_short_nowhere(program, basis, workspace):
     """Whether every shortfall in the basis is one that a floor which is met may have."""
     measure_allowances(program, basis, workspace)
+    allowance = workspace.by_row[ByRow.SCRATCH]
     for slot in range(basis.slot_arm.shape[0]):
         row = basis.slot_arm[slot]
-        if basis.slot_context[slot] == SHORTFALL:
-            lacking = workspace.by_row[SLOT_VALUE, slot] * workspace.by_row[ROW_SCALE, row]
-            if lacking > workspace.by_row[NUCLEUS_SIDE, row]:
+        if basis.slot_context[slot] == Column.SHORTFALL:
+            lacking = workspace.by_row[ByRow.SLOT_VALUE, slot] * workspace.by_row[ByRow.SCALE, row]
+            if lacking > allowance[row]:
                 return False
     return True
 
@@ -165,27 +156,28 @@ def falls_short_nowhere(program, basis, workspace):
 def end_shortfalls(basis):
     """Exchange each shortfall, which is as good as zero, for its row's surplus."""
     for slot in range(basis.slot_arm.shape[0]):
-        if basis.slot_context[slot] == SHORTFALL:
-            basis.slot_context[slot] = SURPLUS
+        if basis.slot_context[slot] == Column.SHORTFALL:
+            basis.slot_context[slot] = Column.SURPLUS
 
 
 @rare_kernel
 def clip_allocation(basis, workspace, allocation):
     """Clip what rounding left below zero, and let the columns concerned sum to 1 again."""
-    total = workspace.by_context[KEY_DIRECTION]
+    total = workspace.by_context[ByContext.KEY_DIRECTION]
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
         if context >= 0:
-            total[context] = max(workspace.by_context[KEY_SHARE, context], 0.0)
+            total[context] = max(workspace.by_context[ByContext.KEY_SHARE, context], 0.0)
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
         if context >= 0:
-            total[context] += max(workspace.by_row[SLOT_VALUE, slot], 0.0)
+            total[context] += max(workspace.by_row[ByRow.SLOT_VALUE, slot], 0.0)
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
         if context >= 0:
-            allocation[basis.slot_arm[slot], context] = max(workspace.by_row[SLOT_VALUE, slot], 0.0) / total[context]
-            key_share = max(workspace.by_context[KEY_SHARE, context], 0.0)
+            share = max(workspace.by_row[ByRow.SLOT_VALUE, slot], 0.0)
+            key_share = max(workspace.by_context[ByContext.KEY_SHARE, context], 0.0)
+            allocation[basis.slot_arm[slot], context] = share / total[context]
             allocation[basis.key[context], context] = key_share / total[context]
 
 
@@ -206,9 +198,9 @@ def write_allocation(basis, kept, workspace, allocation):
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
         if context >= 0:
-            allocation[basis.slot_arm[slot], context] = workspace.by_row[SLOT_VALUE, slot]
-            allocation[basis.key[context], context] = workspace.by_context[KEY_SHARE, context]
-    if workspace.scalars[LEAST_SHARE] < 0.0:
+            allocation[basis.slot_arm[slot], context] = workspace.by_row[ByRow.SLOT_VALUE, slot]
+            allocation[basis.key[context], context] = workspace.by_context[ByContext.KEY_SHARE, context]
+    if workspace.scalars[Scalar.LEAST_SHARE] < 0.0:
         clip_allocation(basis, workspace, allocation)
 
 
@@ -219,7 +211,7 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
     `resume` says whether the workspace was left by the same owner, `evaluated` whether the basis was evaluated since.
     """
     if not resume:
-        workspace.counts[BOUNDS_OF] = 0
+        workspace.counts[Count.BOUNDS_OF] = 0
         open_rows(workspace, 0)
         if owner == 0 or program.available.size > FEW_PAIRS:
             measure_scales(program, owner == 0, workspace)
@@ -237,18 +229,18 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
         weight = 0.0 if stage == FALL_SHORT_LEAST else 1.0
         dual = stage == MEET_FLOORS
         if not resume:
-            workspace.counts[BOUNDS_OF] = 0
-            workspace.counts[KEYS_KEPT] = 0
+            workspace.counts[Count.BOUNDS_OF] = 0
+            workspace.counts[Count.KEYS_KEPT] = 0
         status = simplex(program, basis, allowed, weight, 1.0 - weight, dual, resume, evaluated, workspace, allocation)
         evaluated = False
         if stage == MEET_FLOORS:
             if status == PlanStatus.OPTIMAL:
                 write_allocation(basis, resume, workspace, allocation)
-                workspace.counts[BOUNDS_OF] = owner
+                workspace.counts[Count.BOUNDS_OF] = owner
                 return PlanStatus.OPTIMAL
             resume = False
             proven = status == PlanStatus.INFEASIBLE and proves_infeasible(program, workspace)
-            workspace.counts[BOUNDS_OF] = 0
+            workspace.counts[Count.BOUNDS_OF] = 0
             if proven and not least_shortfall:
                 return status
             # A start that led nowhere is given up for a cold one, and that for the slower way over the shortfalls,
@@ -263,11 +255,11 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
         if stage == FALL_SHORT_LEAST:
             met = not proven and falls_short_nowhere(program, basis, workspace)
             for row in range(basis.slot_arm.shape[0]):
-                price = max(workspace.by_row[PRICE, row], 0.0)
-                if workspace.by_row.shape[0] > SHORTFALL_PRICE:
-                    workspace.by_row[SHORTFALL_PRICE, row] = price
+                price = max(workspace.by_row[ByRow.PRICE, row], 0.0)
+                if workspace.by_row.shape[0] > ByRow.SHORTFALL_PRICE:
+                    workspace.by_row[ByRow.SHORTFALL_PRICE, row] = price
                 if not proven:
-                    workspace.by_row[RAY, row] = price
+                    workspace.by_row[ByRow.RAY, row] = price
             if not met and not least_shortfall:
                 return PlanStatus.INFEASIBLE
             # The plans that fall short least are those that use no column its prices exclude; the revenue decides
@@ -279,7 +271,7 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
             warm = True
             continue
         write_allocation(basis, False, workspace, allocation)
-        workspace.counts[BOUNDS_OF] = 0
+        workspace.counts[Count.BOUNDS_OF] = 0
         if proven:
             return PlanStatus.INFEASIBLE
         end_shortfalls(basis)
@@ -301,13 +293,13 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
     the leans have changed since: then scales, bounds and the allocation are taken up as they were left. (Weights may
     have changed too, if KEYS_KEPT is set to 0.) Such an allocation is not left untouched.
     """
-    resume = owner != 0 and workspace.counts[BOUNDS_OF] == owner
-    if owner != 0 and workspace.counts[SCALES_AGE] == 0:
+    resume = owner != 0 and workspace.counts[Count.BOUNDS_OF] == owner
+    if owner != 0 and workspace.counts[Count.SCALES_AGE] == 0:
         measure_scales(program, True, workspace)
     evaluated = resume and evaluate_again(program, basis, workspace)
     if evaluated and is_optimal(program, basis, workspace):
         write_allocation(basis, True, workspace, allocation)
-        workspace.counts[BOUNDS_OF] = owner
+        workspace.counts[Count.BOUNDS_OF] = owner
         return PlanStatus.OPTIMAL
     return search_plan(program, basis, least_shortfall, owner, resume, evaluated, workspace, allocation)
 

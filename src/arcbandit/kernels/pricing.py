@@ -15,37 +15,17 @@ from arcbandit.kernels.factors import (
     solve_rows,
 )
 from arcbandit.kernels.program import (
-    ARM_PRICE,
-    ARM_PRICE_SIZE,
-    BOUNDS_OF,
     DRIFT_ALLOWED,
-    DUAL_ROW,
-    KEY_OBJECTIVE,
-    KEY_REVENUE,
-    KEY_REVENUE_SUM,
-    KEY_ROOT,
-    KEY_ROOT_SUM,
-    KEY_SHARE,
-    KEYS_KEPT,
-    LARGEST_ROOT,
     NO_FLOOR,
-    NUCLEUS_SIDE,
-    OBJECTIVE_LEAN_AT_BOUND,
-    ORDER_KEPT,
-    PRICE,
-    PRICE_AT_BOUND,
     PRICING_TOLERANCE,
-    REVENUE_LEAN_AT_BOUND,
-    REVENUE_SCALE,
-    REWARD_SCALE,
-    ROW_SCALE,
-    SHORTFALL,
-    SHORTFALL_OPEN,
-    SLOT_VALUE,
     SOMEBODY,
-    SURPLUS,
-    SURPLUS_OPEN,
-    VALUE_BOUND,
+    ByArm,
+    ByContext,
+    ByRow,
+    Column,
+    Count,
+    Order,
+    Scalar,
 )
 
 FEW_PAIRS = 128  # up to here it is faster to look at every pair than to keep bounds
@@ -61,7 +41,7 @@ def measure_scales(program, rows, workspace):
     """
     n_arms, n_contexts = program.objective.shape
     n_rows = program.floors.shape[0]
-    coefficient = workspace.by_row[NUCLEUS_SIDE]
+    coefficient = workspace.by_row[ByRow.SCRATCH]
     for row in range(n_rows):
         coefficient[row] = 0.0
     largest_objective = 0.0
@@ -81,14 +61,14 @@ def measure_scales(program, rows, workspace):
                 largest_objective = max(largest_objective, weight * reward)
                 largest_reward = max(largest_reward, reward)
                 largest_root = max(largest_root, abs(root))
-        workspace.by_arm[REVENUE_SCALE, arm] = largest_revenue
+        workspace.by_arm[ByArm.REVENUE_SCALE, arm] = largest_revenue
         for place in range(program.arm_rows.shape[1]):
             row = abs(program.arm_rows[arm, place]) - 1
             if row < 0:
                 break
             coefficient[row] = max(coefficient[row], largest)
-    workspace.scalars[LARGEST_ROOT] = largest_root
-    workspace.scalars[REWARD_SCALE] = largest_reward
+    workspace.scalars[Scalar.LARGEST_ROOT] = largest_root
+    workspace.scalars[Scalar.REWARD_SCALE] = largest_reward
     if not rows:
         return
     coefficient[n_rows] = largest_objective
@@ -96,16 +76,16 @@ def measure_scales(program, rows, workspace):
         scale = coefficient[row]
         if scale == 0.0 and row < n_rows and program.floors[row] != NO_FLOOR:
             scale = abs(program.floors[row])
-        workspace.by_row[ROW_SCALE, row] = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
+        workspace.by_row[ByRow.SCALE, row] = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
 
 
 @kernel
 def look_up_key(program, basis, context, workspace):
     """Write down the coefficients of a context's key; return its arm."""
     key = basis.key[context]
-    workspace.by_context[KEY_OBJECTIVE, context] = program.objective[key, context]
-    workspace.by_context[KEY_REVENUE, context] = program.revenue[key, context]
-    workspace.by_context[KEY_ROOT, context] = program.root[key, context]
+    workspace.by_context[ByContext.KEY_OBJECTIVE, context] = program.objective[key, context]
+    workspace.by_context[ByContext.KEY_REVENUE, context] = program.revenue[key, context]
+    workspace.by_context[ByContext.KEY_ROOT, context] = program.root[key, context]
     return key
 
 
@@ -113,8 +93,8 @@ def look_up_key(program, basis, context, workspace):
 def add_key(program, arm, context, workspace):
     """Add a key's coefficients to the sums of its arm."""
     weight = program.weights[context]
-    workspace.by_arm[KEY_REVENUE_SUM, arm] += weight * workspace.by_context[KEY_REVENUE, context]
-    workspace.by_arm[KEY_ROOT_SUM, arm] += weight * workspace.by_context[KEY_ROOT, context]
+    workspace.by_arm[ByArm.KEY_REVENUE_SUM, arm] += weight * workspace.by_context[ByContext.KEY_REVENUE, context]
+    workspace.by_arm[ByArm.KEY_ROOT_SUM, arm] += weight * workspace.by_context[ByContext.KEY_ROOT, context]
 
 
 @kernel
@@ -125,15 +105,15 @@ def look_up_keys(program, basis, workspace):
     context after context in any case, so that it does not depend on what was kept.
     """
     n_contexts = basis.key.shape[0]
-    revenue_sum, root_sum = workspace.by_arm[KEY_REVENUE_SUM], workspace.by_arm[KEY_ROOT_SUM]
-    if workspace.counts[KEYS_KEPT] == 0:
+    revenue_sum, root_sum = workspace.by_arm[ByArm.KEY_REVENUE_SUM], workspace.by_arm[ByArm.KEY_ROOT_SUM]
+    if workspace.counts[Count.KEYS_KEPT] == 0:
         for arm in range(revenue_sum.shape[0]):
             revenue_sum[arm] = 0.0
             root_sum[arm] = 0.0
         for context in range(n_contexts):
             key = look_up_key(program, basis, context, workspace)
             add_key(program, key, context, workspace)
-        workspace.counts[KEYS_KEPT] = 1
+        workspace.counts[Count.KEYS_KEPT] = 1
         return
     for context in range(n_contexts):
         if program.changed[context]:
@@ -165,7 +145,7 @@ def take_from_rows(program, arm, amount, by_row):
 def evaluate_shares(program, basis, peeled, workspace):
     """Write the value of every basic column: the slots', then the keys' shares; return False if W is singular."""
     n_rows = basis.slot_arm.shape[0]
-    gap = workspace.by_row[DUAL_ROW]
+    gap = workspace.by_row[ByRow.DUAL_ROW]
     for row in range(n_rows):
         gap[row] = program.floors[row]
     if basis.key.shape[0] <= FEW_CONTEXTS:
@@ -174,16 +154,16 @@ def evaluate_shares(program, basis, peeled, workspace):
             take_from_rows(program, key, revenue_of(program, key, context), gap)
     else:
         look_up_keys(program, basis, workspace)
+        revenue_sum, root_sum = workspace.by_arm[ByArm.KEY_REVENUE_SUM], workspace.by_arm[ByArm.KEY_ROOT_SUM]
         for arm in range(program.arm_rows.shape[0]):
-            earned = workspace.by_arm[KEY_REVENUE_SUM, arm] + program.lean[1] * workspace.by_arm[KEY_ROOT_SUM, arm]
-            take_from_rows(program, arm, earned, gap)
+            take_from_rows(program, arm, revenue_sum[arm] + program.lean[1] * root_sum[arm], gap)
     for context in range(basis.key.shape[0]):
-        workspace.by_context[KEY_SHARE, context] = 1.0
-    sound = solve_columns(peeled, workspace, gap, workspace.by_row[SLOT_VALUE])
+        workspace.by_context[ByContext.KEY_SHARE, context] = 1.0
+    sound = solve_columns(peeled, workspace, gap, workspace.by_row[ByRow.SLOT_VALUE])
     for slot in range(n_rows):
         context = basis.slot_context[slot]
         if context >= 0:
-            workspace.by_context[KEY_SHARE, context] -= workspace.by_row[SLOT_VALUE, slot]
+            workspace.by_context[ByContext.KEY_SHARE, context] -= workspace.by_row[ByRow.SLOT_VALUE, slot]
     return sound
 
 
@@ -205,32 +185,32 @@ def spread_over_arms(program, by_row, by_arm):
 def evaluate_prices(program, basis, weight, shortfall_price, peeled, workspace):
     """Write the prices at which no basic column would rather leave."""
     n_rows = basis.slot_arm.shape[0]
-    wanted = workspace.by_row[DUAL_ROW]
+    wanted = workspace.by_row[ByRow.DUAL_ROW]
     for slot in range(n_rows):
         context = basis.slot_context[slot]
         arm = basis.slot_arm[slot]
-        if context == SURPLUS:
+        if context == Column.SURPLUS:
             wanted[slot] = 0.0
-        elif context == SHORTFALL:
-            wanted[slot] = workspace.by_row[ROW_SCALE, arm] * shortfall_price
+        elif context == Column.SHORTFALL:
+            wanted[slot] = workspace.by_row[ByRow.SCALE, arm] * shortfall_price
         else:
             wanted[slot] = weight * (
                 objective_of(program, basis.key[context], context) - objective_of(program, arm, context)
             )
-    solve_rows(peeled, workspace, wanted, workspace.by_row[PRICE])
+    solve_rows(peeled, workspace, wanted, workspace.by_row[ByRow.PRICE])
     if program.arm_rows.shape[1] == 1:
         for arm in range(n_rows):
-            workspace.by_arm[ARM_PRICE, arm] = workspace.by_row[PRICE, arm]
+            workspace.by_arm[ByArm.PRICE, arm] = workspace.by_row[ByRow.PRICE, arm]
         return
-    spread_over_arms(program, workspace.by_row[PRICE], workspace.by_arm[ARM_PRICE])
+    spread_over_arms(program, workspace.by_row[ByRow.PRICE], workspace.by_arm[ByArm.PRICE])
     # The prices of an arm's rows may cancel; how far their sum can be trusted shows in their sizes.
     for arm in range(program.arm_rows.shape[0]):
         size = 0.0
         for place in range(program.arm_rows.shape[1]):
             signed = program.arm_rows[arm, place]
             if signed != 0:
-                size += abs(workspace.by_row[PRICE, abs(signed) - 1])
-        workspace.by_arm[ARM_PRICE_SIZE, arm] = size
+                size += abs(workspace.by_row[ByRow.PRICE, abs(signed) - 1])
+        workspace.by_arm[ByArm.PRICE_SIZE, arm] = size
 
 
 @kernel
@@ -248,7 +228,7 @@ def evaluate(program, basis, weight, shortfall_price, workspace):
 @kernel
 def evaluate_again(program, basis, workspace):
     """`evaluate` for the basis evaluated last; return False if it is singular, or not of the kind that is soon done."""
-    if workspace.counts[ORDER_KEPT] == 0 or program.arm_rows.shape[1] != 1 or not is_peeled(workspace):
+    if workspace.counts[Count.ORDER_KEPT] == 0 or program.arm_rows.shape[1] != 1 or not is_peeled(workspace):
         return False
     reload_columns(program, basis, workspace)
     if not evaluate_shares(program, basis, True, workspace):
@@ -261,9 +241,9 @@ def evaluate_again(program, basis, workspace):
 def pair_excess(program, basis, weight, arm, context, workspace):
     """Reduced cost of a pair if it is beyond rounding, else 0: what a unit of it adds to the objective."""
     key = basis.key[context]
-    arm_price = workspace.by_arm[ARM_PRICE]
+    arm_price = workspace.by_arm[ByArm.PRICE]
     # The size of a single row's price is its own.
-    price_size = workspace.by_arm[ARM_PRICE if program.arm_rows.shape[1] == 1 else ARM_PRICE_SIZE]
+    price_size = workspace.by_arm[ByArm.PRICE if program.arm_rows.shape[1] == 1 else ByArm.PRICE_SIZE]
     objective = weight * objective_of(program, arm, context)
     key_objective = weight * objective_of(program, key, context)
     revenue = revenue_of(program, arm, context)
@@ -278,13 +258,14 @@ def pair_excess(program, basis, weight, arm, context, workspace):
 @rare_kernel
 def raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace):
     """Take the values of an arm's nonbasic pairs into the bounds of their contexts."""
-    price = workspace.by_arm[ARM_PRICE, arm]
+    price = workspace.by_arm[ByArm.PRICE, arm]
     lean = weight * program.lean[0] + price * program.lean[1]
-    bound = workspace.by_context[VALUE_BOUND]
+    bound = workspace.by_context[ByContext.VALUE_BOUND]
+    set_aside = workspace.by_row[ByRow.SCRATCH]
     # The arm's slots are left out, without a branch in the loop below: their bounds are put back afterwards.
     for slot in range(basis.slot_arm.shape[0]):
         if basis.slot_arm[slot] == arm and basis.slot_context[slot] >= 0:
-            workspace.by_row[NUCLEUS_SIDE, slot] = bound[basis.slot_context[slot]]
+            set_aside[slot] = bound[basis.slot_context[slot]]
     for context in range(basis.key.shape[0]):
         value = (
             weight * program.objective[arm, context]
@@ -295,8 +276,8 @@ def raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace):
             bound[context] = value
     for slot in range(basis.slot_arm.shape[0]):
         if basis.slot_arm[slot] == arm and basis.slot_context[slot] >= 0:
-            bound[basis.slot_context[slot]] = workspace.by_row[NUCLEUS_SIDE, slot]
-    workspace.by_arm[PRICE_AT_BOUND, arm] = price
+            bound[basis.slot_context[slot]] = set_aside[slot]
+    workspace.by_arm[ByArm.PRICE_AT_BOUND, arm] = price
 
 
 @kernel
@@ -308,7 +289,7 @@ def worth(program, weight, price, objective, revenue, root):
 @kernel
 def value_of(program, weight, arm, context, workspace):
     """`worth` of a pair."""
-    price = workspace.by_arm[ARM_PRICE, arm]
+    price = workspace.by_arm[ByArm.PRICE, arm]
     objective, revenue = program.objective[arm, context], program.revenue[arm, context]
     return worth(program, weight, price, objective, revenue, program.root[arm, context])
 
@@ -319,9 +300,10 @@ def value_of_key(program, basis, weight, context, workspace):
     key = basis.key[context]
     if basis.key.shape[0] <= FEW_CONTEXTS:
         return value_of(program, weight, key, context, workspace)
-    kept = workspace.by_context
-    objective, revenue = kept[KEY_OBJECTIVE, context], kept[KEY_REVENUE, context]
-    return worth(program, weight, workspace.by_arm[ARM_PRICE, key], objective, revenue, kept[KEY_ROOT, context])
+    price = workspace.by_arm[ByArm.PRICE, key]
+    objective = workspace.by_context[ByContext.KEY_OBJECTIVE, context]
+    revenue = workspace.by_context[ByContext.KEY_REVENUE, context]
+    return worth(program, weight, price, objective, revenue, workspace.by_context[ByContext.KEY_ROOT, context])
 
 
 @rare_kernel
@@ -332,8 +314,8 @@ def set_bound_of_context(program, basis, allowed, weight, context, workspace):
     changed = program.changed[context]
     for arm in range(allowed.shape[0]):
         if changed:
-            workspace.by_arm[REVENUE_SCALE, arm] = max(
-                workspace.by_arm[REVENUE_SCALE, arm],
+            workspace.by_arm[ByArm.REVENUE_SCALE, arm] = max(
+                workspace.by_arm[ByArm.REVENUE_SCALE, arm],
                 abs(program.revenue[arm, context] + program.lean[1] * program.root[arm, context]),
             )
         if allowed[arm, context] and basis.key[context] != arm:
@@ -346,7 +328,7 @@ def set_bound_of_context(program, basis, allowed, weight, context, workspace):
                 if not basic:
                     best = value
                     chosen = arm
-    workspace.by_context[VALUE_BOUND, context] = best
+    workspace.by_context[ByContext.VALUE_BOUND, context] = best
     program.changed[context] = False
     if chosen < 0:
         return 0.0, -1
@@ -361,29 +343,29 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
     the leans did.
     """
     n_arms = allowed.shape[0]
-    off = DRIFT_ALLOWED * workspace.scalars[REWARD_SCALE]
+    off = DRIFT_ALLOWED * workspace.scalars[Scalar.REWARD_SCALE]
     largest_price = 0.0
     for arm in range(n_arms):
-        largest_price = max(largest_price, abs(workspace.by_arm[ARM_PRICE, arm]))
-    drift = workspace.scalars[LARGEST_ROOT] * (
-        weight * abs(program.lean[0] - workspace.scalars[OBJECTIVE_LEAN_AT_BOUND])
-        + largest_price * abs(program.lean[1] - workspace.scalars[REVENUE_LEAN_AT_BOUND])
+        largest_price = max(largest_price, abs(workspace.by_arm[ByArm.PRICE, arm]))
+    drift = workspace.scalars[Scalar.LARGEST_ROOT] * (
+        weight * abs(program.lean[0] - workspace.scalars[Scalar.OBJECTIVE_LEAN_AT_BOUND])
+        + largest_price * abs(program.lean[1] - workspace.scalars[Scalar.REVENUE_LEAN_AT_BOUND])
     )
-    if workspace.counts[BOUNDS_OF] == 0 or drift > off:
-        if workspace.counts[BOUNDS_OF] != 0:
+    if workspace.counts[Count.BOUNDS_OF] == 0 or drift > off:
+        if workspace.counts[Count.BOUNDS_OF] != 0:
             measure_scales(program, False, workspace)
         for context in range(basis.key.shape[0]):
-            workspace.by_context[VALUE_BOUND, context] = -np.inf
+            workspace.by_context[ByContext.VALUE_BOUND, context] = -np.inf
             program.changed[context] = False
         for arm in range(n_arms):
             raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace)
-        workspace.scalars[OBJECTIVE_LEAN_AT_BOUND] = program.lean[0]
-        workspace.scalars[REVENUE_LEAN_AT_BOUND] = program.lean[1]
-        workspace.counts[BOUNDS_OF] = SOMEBODY
+        workspace.scalars[Scalar.OBJECTIVE_LEAN_AT_BOUND] = program.lean[0]
+        workspace.scalars[Scalar.REVENUE_LEAN_AT_BOUND] = program.lean[1]
+        workspace.counts[Count.BOUNDS_OF] = SOMEBODY
         return 0.0
     for arm in range(n_arms):
-        moved = abs(workspace.by_arm[ARM_PRICE, arm] - workspace.by_arm[PRICE_AT_BOUND, arm])
-        if moved * workspace.by_arm[REVENUE_SCALE, arm] > 0.5 * off:
+        moved = abs(workspace.by_arm[ByArm.PRICE, arm] - workspace.by_arm[ByArm.PRICE_AT_BOUND, arm])
+        if moved * workspace.by_arm[ByArm.REVENUE_SCALE, arm] > 0.5 * off:
             raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace)
     return 2.0 * off
 
@@ -400,7 +382,7 @@ def key_value_beyond_rounding(program, basis, weight, context, workspace):
 def rounding_of_a_price(weight, workspace):
     """A price, times its row's scale, is the quotient of rewards and revenues; below this it is rounding."""
     n_rows = workspace.nucleus.shape[0]
-    return PRICING_TOLERANCE * max(weight * workspace.by_row[ROW_SCALE, n_rows], 1e-300)
+    return PRICING_TOLERANCE * max(weight * workspace.by_row[ByRow.SCALE, n_rows], 1e-300)
 
 
 @kernel
@@ -409,7 +391,7 @@ def may_improve(program, basis, workspace):
     found = False
     tolerance = rounding_of_a_price(1.0, workspace)
     for row in range(program.floors.shape[0]):
-        found |= -workspace.by_row[ROW_SCALE, row] * workspace.by_row[PRICE, row] > tolerance
+        found |= -workspace.by_row[ByRow.SCALE, row] * workspace.by_row[ByRow.PRICE, row] > tolerance
     if program.available.size > FEW_PAIRS:
         return found or best_pair(program, basis, program.available, 1.0, workspace)[0] > 0.0
     for context in range(basis.key.shape[0]):
@@ -449,7 +431,7 @@ def best_pair(program, basis, allowed, weight, workspace):
     where = -1
     for context in range(basis.key.shape[0]):
         value = value_of_key(program, basis, weight, context, workspace)
-        if value <= workspace.by_context[VALUE_BOUND, context] + off or program.changed[context]:
+        if value <= workspace.by_context[ByContext.VALUE_BOUND, context] + off or program.changed[context]:
             excess, arm = set_bound_of_context(program, basis, allowed, weight, context, workspace)
             if excess > best:
                 best = excess
@@ -464,23 +446,23 @@ def price_rows(program, basis, weight, shortfall_price, workspace):
     tolerance = rounding_of_a_price(weight, workspace)
     best = 0.0
     best_row = -1
-    kind = SURPLUS
+    kind = Column.SURPLUS
     for row in range(program.floors.shape[0]):
-        price = workspace.by_row[PRICE, row]
-        if price >= 0.0 and workspace.order[SHORTFALL_OPEN, row] == 0:
+        price = workspace.by_row[ByRow.PRICE, row]
+        if price >= 0.0 and workspace.order[Order.SHORTFALL_OPEN, row] == 0:
             continue
-        scale = workspace.by_row[ROW_SCALE, row]
+        scale = workspace.by_row[ByRow.SCALE, row]
         excess = -scale * price
         limit = max(tolerance, PRICING_TOLERANCE * scale * shortfall_price)
-        if workspace.order[SURPLUS_OPEN, row] == 1 and excess > limit and excess > best:
+        if workspace.order[Order.SURPLUS_OPEN, row] == 1 and excess > limit and excess > best:
             best = excess
             best_row = row
-            kind = SURPLUS
+            kind = Column.SURPLUS
         excess = scale * (price - shortfall_price)
-        if workspace.order[SHORTFALL_OPEN, row] == 1 and excess > limit and excess > best:
+        if workspace.order[Order.SHORTFALL_OPEN, row] == 1 and excess > limit and excess > best:
             best = excess
             best_row = row
-            kind = SHORTFALL
+            kind = Column.SHORTFALL
     return best, best_row, kind
 
 

@@ -30,46 +30,109 @@ SINGULARITY_TOLERANCE = 1e-14
 # How far a pair's value may drift, relative to the rewards, before its bound is looked at again.
 DRIFT_ALLOWED = 1e-6
 
-SURPLUS = -1
-SHORTFALL = -2
-
 # The floor of a row that asks for nothing. It is below any revenue, so that the row's surplus is large and never leaves
 # the basis; nothing else is needed for the row to be as good as none.
 NO_FLOOR = -1e200
 
-# Rows of Workspace.by_row, one number for each coupling row (or slot); ROW_SCALE has the objective's scale at its end.
-ROW_SCALE, SLOT_VALUE, PRICE, DIRECTION, DUAL_ROW, RAY, NUCLEUS_SIDE = range(7)
-# One more for those who ask for it: the prices of the least total shortfall. A rule has no use for them, and 32 bytes
-# more for each thread made a GPU slower by a sixth.
-SHORTFALL_PRICE = 7
-# Rows of Workspace.by_arm.
-ARM_PRICE, ARM_DUAL_ROW, ARM_PRICE_SIZE, PRICE_AT_BOUND, REVENUE_SCALE = range(5)
-# Two more: p times revenue, and p times root, summed over the contexts whose key the arm is; NaN if not known.
-KEY_REVENUE_SUM, KEY_ROOT_SUM = range(5, 7)
-# Rows of Workspace.by_context.
-KEY_SHARE, KEY_DIRECTION, VALUE_BOUND, KEY_OBJECTIVE, KEY_REVENUE, KEY_ROOT = range(6)
-KEY_DUAL_ROW = KEY_DIRECTION  # a step is a primal or a dual one
-# Rows of Workspace.order: how the working matrix is eliminated.
-COLUMN_START, ROW_START, COLUMN_DONE, ROW_DONE, PIVOT_ROW, PIVOT_COLUMN, POSITION = range(7)
-# Three that are needed one after the other, in one row.
-COLUMN_COUNT = ROW_COUNT = PERMUTATION = 7
-# Two more rows: whether the surplus and the shortfall of a coupling row may be positive.
-SURPLUS_OPEN, SHORTFALL_OPEN = range(8, 10)
-# Where an eliminated column's pivot stands among the entries, and its other entry if it has two, else -1.
-PIVOT_ENTRY, OTHER_ENTRY = range(10, 12)
-# Rows of Workspace.entry_index.
-ENTRY_ROW, ENTRY_COLUMN = range(2)
-# Places of Workspace.counts.
-BY_COLUMN, BY_ROW, NUCLEUS, PIVOTS, BOUNDS_OF, KEYS_KEPT, ORDER_KEPT, ORDERS, SCALES_AGE = range(9)
-# BOUNDS_OF: 0 if the bounds are void, else who may resume with them. KEYS_KEPT and ORDER_KEPT: 0 if
-# what is kept of the keys, and the order of elimination, are void.
-# ORDERS: how many orders of elimination were found, so that a basis is known by it. SCALES_AGE: counts plans; who plans
-# round after round has all scales measured when it is 0, and counts. These scales decide pivots, so whoever stores a
-# basis stores them with their age, or the plans that follow would depend on when it was stored.
+# An owner of bounds that nobody may resume with; those who plan round after round have numbers above it.
 SOMEBODY = 1
-# Places of Workspace.scalars: the leans at which the bounds were set, the largest root, the largest |reward|, the least
-# value of a basic column.
-OBJECTIVE_LEAN_AT_BOUND, REVENUE_LEAN_AT_BOUND, LARGEST_ROOT, REWARD_SCALE, LEAST_SHARE = range(5)
+
+
+class Column(enum.IntEnum):
+    """Kinds of basic columns that are no pair: what stands in Basis.slot_context in place of a context."""
+
+    SURPLUS = -1
+    SHORTFALL = -2
+
+
+class ByRow(enum.IntEnum):
+    """Rows of Workspace.by_row, one number per coupling row (or slot)."""
+
+    SCALE = 0  # of the row's coefficients; the objective's stands at the end
+    SLOT_VALUE = 1
+    PRICE = 2
+    DIRECTION = 3  # how the slots fall as a column enters
+    DUAL_ROW = 4  # multipliers of a dual step; scratch otherwise
+    RAY = 5  # prices that prove infeasibility
+    SCRATCH = 6
+    # The prices of the least total shortfall, for those who ask for them. A rule has no use for them, and 32 bytes more
+    # per thread made a GPU slower by a sixth.
+    SHORTFALL_PRICE = 7
+
+
+class ByArm(enum.IntEnum):
+    """Rows of Workspace.by_arm."""
+
+    PRICE = 0  # sum over the arm's rows, with their signs
+    DUAL_ROW = 1  # likewise
+    PRICE_SIZE = 2  # sum of the absolute prices of its rows
+    PRICE_AT_BOUND = 3  # the price at which the arm's values entered the bounds
+    REVENUE_SCALE = 4  # its largest |revenue|
+    KEY_REVENUE_SUM = 5  # p times revenue, summed over the contexts whose key the arm is; NaN if not known
+    KEY_ROOT_SUM = 6  # p times root, likewise; not known if KEY_REVENUE_SUM is not
+
+
+class ByContext(enum.IntEnum):
+    """Rows of Workspace.by_context."""
+
+    KEY_SHARE = 0
+    # How the key's share falls as a column enters or, as a step is a primal or a dual one, its entry in the dual row.
+    KEY_DIRECTION = 1
+    VALUE_BOUND = 2  # no nonbasic pair of the context is worth more, but for drift
+    KEY_OBJECTIVE = 3
+    KEY_REVENUE = 4
+    KEY_ROOT = 5
+
+
+class Order(enum.IntEnum):
+    """Rows of Workspace.order: how the working matrix is eliminated, and which columns of rows may be positive."""
+
+    COLUMN_START = 0
+    ROW_START = 1
+    COLUMN_DONE = 2
+    ROW_DONE = 3
+    PIVOT_ROW = 4
+    PIVOT_COLUMN = 5
+    POSITION = 6
+    SCRATCH = 7  # entries per open column, then per open row, then the permutation of the nucleus' rows
+    SURPLUS_OPEN = 8  # whether the surplus of a coupling row may be positive
+    SHORTFALL_OPEN = 9  # whether its shortfall may
+    PIVOT_ENTRY = 10  # where an eliminated column's pivot stands among the entries
+    OTHER_ENTRY = 11  # its other entry if it has two, otherwise -1
+
+
+class Entry(enum.IntEnum):
+    """Rows of Workspace.entry_index."""
+
+    ROW = 0
+    COLUMN = 1
+
+
+class Count(enum.IntEnum):
+    """Places of Workspace.counts."""
+
+    BY_COLUMN = 0  # columns eliminated by themselves
+    BY_ROW = 1  # rows eliminated by themselves, after these
+    NUCLEUS = 2  # rows of what remains
+    PIVOTS = 3
+    BOUNDS_OF = 4  # 0 if the bounds are void, otherwise who may resume with them
+    KEYS_KEPT = 5  # 0 if what is kept of the keys is void
+    ORDER_KEPT = 6  # 0 if the order of elimination is void
+    ORDERS = 7  # how many orders of elimination were found, so that a basis is known by it
+    # Counts plans; who plans round after round has all scales measured when it is 0, and counts. These scales decide
+    # pivots, so whoever stores a basis stores them with their age, or the plans that follow would depend on when it was
+    # stored.
+    SCALES_AGE = 8
+
+
+class Scalar(enum.IntEnum):
+    """Places of Workspace.scalars."""
+
+    OBJECTIVE_LEAN_AT_BOUND = 0  # the leans at which the bounds were set
+    REVENUE_LEAN_AT_BOUND = 1
+    LARGEST_ROOT = 2
+    REWARD_SCALE = 3  # the largest |reward|
+    LEAST_SHARE = 4  # the least value of a basic column
 
 
 class PlanStatus(enum.IntEnum):
@@ -100,7 +163,7 @@ class Basis(NamedTuple):
 
     key: np.ndarray  # arm, int32, shape (C,)
     slot_arm: np.ndarray  # arm of a basic pair, or row of a surplus or shortfall, int32, shape (M,)
-    slot_context: np.ndarray  # context of a basic pair, or SURPLUS, or SHORTFALL, int32, shape (M,)
+    slot_context: np.ndarray  # context of a basic pair, or a Column, int32, shape (M,)
 
 
 class Workspace(NamedTuple):
@@ -110,7 +173,7 @@ class Workspace(NamedTuple):
     in every kernel that it passes through.
     """
 
-    by_row: np.ndarray  # float64, shape (7, M + 1), or (8, M + 1) with SHORTFALL_PRICE
+    by_row: np.ndarray  # float64, shape (8, M + 1), or (7, M + 1) without ByRow.SHORTFALL_PRICE
     by_arm: np.ndarray  # float64, shape (7, K)
     by_context: np.ndarray  # float64, shape (6, C)
     face: np.ndarray  # bool, pairs that a second objective may use, shape (K, C)
@@ -127,7 +190,7 @@ def make_basis(n_contexts: int, n_rows: int) -> Basis:
     return Basis(
         key=np.full(n_contexts, -1, dtype=np.int32),
         slot_arm=np.arange(n_rows, dtype=np.int32),
-        slot_context=np.full(n_rows, SURPLUS, dtype=np.int32),
+        slot_context=np.full(n_rows, Column.SURPLUS, dtype=np.int32),
     )
 
 
@@ -136,19 +199,19 @@ def make_workspace(
 ) -> Workspace:
     """Room for problems of this shape; `rows_per_arm` is the most rows that any arm takes part in."""
     entries = max(1, 2 * rows_per_arm * n_rows)
-    counts = np.zeros(9, dtype=np.int64)
-    counts[SCALES_AGE] = -1  # 0 when the first plan is counted
-    by_row = np.ones((8 if shortfall_prices else 7, n_rows + 1))
-    by_row[SHORTFALL_PRICE:] = 0.0
+    counts = np.zeros(len(Count), dtype=np.int64)
+    counts[Count.SCALES_AGE] = -1  # 0 when the first plan is counted
+    by_row = np.ones((len(ByRow) if shortfall_prices else ByRow.SHORTFALL_PRICE, n_rows + 1))
+    by_row[ByRow.SHORTFALL_PRICE :] = 0.0
     return Workspace(
         by_row=by_row,
-        by_arm=np.zeros((7, n_arms)),
-        by_context=np.zeros((6, n_contexts)),
+        by_arm=np.zeros((len(ByArm), n_arms)),
+        by_context=np.zeros((len(ByContext), n_contexts)),
         face=np.ones((n_arms, n_contexts), dtype=np.bool_),
-        order=np.zeros((12, n_rows + 1), dtype=np.int32),
-        entry_index=np.zeros((2, entries), dtype=np.int32),
+        order=np.zeros((len(Order), n_rows + 1), dtype=np.int32),
+        entry_index=np.zeros((len(Entry), entries), dtype=np.int32),
         entry_value=np.zeros(entries),
         nucleus=np.zeros((n_rows, n_rows)),
         counts=counts,
-        scalars=np.zeros(5),
+        scalars=np.zeros(len(Scalar)),
     )

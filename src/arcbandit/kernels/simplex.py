@@ -17,32 +17,21 @@ from arcbandit.kernels.pricing import (
     spread_over_arms,
 )
 from arcbandit.kernels.program import (
-    ARM_DUAL_ROW,
-    ARM_PRICE,
-    DIRECTION,
-    DUAL_ROW,
     FEASIBILITY_TOLERANCE,
-    KEY_DIRECTION,
-    KEY_DUAL_ROW,
-    KEY_REVENUE_SUM,
-    KEY_SHARE,
-    LEAST_SHARE,
-    NUCLEUS_SIDE,
-    ORDER_KEPT,
     PIVOT_TOLERANCE,
-    PIVOTS,
-    PRICE,
     RATIO_TOLERANCE,
-    RAY,
     ROUNDING_TOLERANCE,
-    ROW_SCALE,
-    SHORTFALL,
-    SLOT_VALUE,
-    SURPLUS,
+    ByArm,
+    ByContext,
+    ByRow,
+    Column,
+    Count,
     PlanStatus,
+    Scalar,
 )
 
 STALLED_PIVOTS = 20
+NOTHING_ENTERS = -1  # in place of the context of the column that enters
 BEYOND_ROUNDING = 1.0 + 1e-15  # the column that sets the longest step must pass whatever rounding does
 
 
@@ -55,7 +44,7 @@ def replace(program, basis, leaving, arm, context, kept, workspace, allocation):
     written.
     """
     n_rows = basis.slot_arm.shape[0]
-    workspace.counts[ORDER_KEPT] = 0
+    workspace.counts[Count.ORDER_KEPT] = 0
     slot = leaving
     if leaving < n_rows:
         left = basis.slot_arm[leaving]
@@ -63,7 +52,7 @@ def replace(program, basis, leaving, arm, context, kept, workspace, allocation):
     else:
         emptied = leaving - n_rows
         left = basis.key[emptied]
-        workspace.by_arm[KEY_REVENUE_SUM, left] = np.nan
+        workspace.by_arm[ByArm.KEY_REVENUE_SUM, left] = np.nan
         slot = 0
         while slot < n_rows and basis.slot_context[slot] != emptied:
             slot += 1
@@ -82,16 +71,17 @@ def replace(program, basis, leaving, arm, context, kept, workspace, allocation):
 def move_along(program, basis, arm, context, workspace):
     """Write how slots and keys fall as a unit of the column (arm, context) enters."""
     n_rows = basis.slot_arm.shape[0]
-    column = workspace.by_row[DUAL_ROW]
+    column, direction = workspace.by_row[ByRow.DUAL_ROW], workspace.by_row[ByRow.DIRECTION]
+    key_direction = workspace.by_context[ByContext.KEY_DIRECTION]
     for row in range(n_rows):
         column[row] = 0.0
     for slot in range(n_rows):
         if basis.slot_context[slot] >= 0:
-            workspace.by_context[KEY_DIRECTION, basis.slot_context[slot]] = 0.0
-    if context == SURPLUS:
-        column[arm] = -workspace.by_row[ROW_SCALE, arm]
-    elif context == SHORTFALL:
-        column[arm] = workspace.by_row[ROW_SCALE, arm]
+            key_direction[basis.slot_context[slot]] = 0.0
+    if context == Column.SURPLUS:
+        column[arm] = -workspace.by_row[ByRow.SCALE, arm]
+    elif context == Column.SHORTFALL:
+        column[arm] = workspace.by_row[ByRow.SCALE, arm]
     else:
         key = basis.key[context]
         for place in range(program.arm_rows.shape[1]):
@@ -103,12 +93,12 @@ def move_along(program, basis, arm, context, workspace):
             if signed != 0:
                 sign = 1.0 if signed > 0 else -1.0
                 column[abs(signed) - 1] -= sign * revenue_of(program, key, context)
-    solve_columns(is_peeled(workspace), workspace, column, workspace.by_row[DIRECTION])
+    solve_columns(is_peeled(workspace), workspace, column, direction)
     if context >= 0:
-        workspace.by_context[KEY_DIRECTION, context] = 1.0
+        key_direction[context] = 1.0
     for slot in range(n_rows):
         if basis.slot_context[slot] >= 0:
-            workspace.by_context[KEY_DIRECTION, basis.slot_context[slot]] -= workspace.by_row[DIRECTION, slot]
+            key_direction[basis.slot_context[slot]] -= direction[slot]
 
 
 @kernel
@@ -119,9 +109,9 @@ def column_index(basis, position, n_contexts, n_pairs):
         context = position - n_rows
         return basis.key[context] * n_contexts + context
     context = basis.slot_context[position]
-    if context == SURPLUS:
+    if context == Column.SURPLUS:
         return n_pairs + basis.slot_arm[position]
-    if context == SHORTFALL:
+    if context == Column.SHORTFALL:
         return n_pairs + n_rows + basis.slot_arm[position]
     return basis.slot_arm[position] * n_contexts + context
 
@@ -176,7 +166,7 @@ def part_of_floor(program, basis, place, entering_context, workspace):
     if position < n_rows:
         arm, context = basis.slot_arm[position], basis.slot_context[position]
         if context < 0:
-            return min(1.0, abs(program.floors[arm]) / workspace.by_row[ROW_SCALE, arm])
+            return min(1.0, abs(program.floors[arm]) / workspace.by_row[ByRow.SCALE, arm])
     else:
         arm = basis.key[context]
     coefficient = abs(revenue_of(program, arm, context))
@@ -202,11 +192,11 @@ def step_of(basis, place, entering_context, workspace):
     """Value and rate of fall of the basic column at one place of the ratio test; rate 0 where there is none."""
     n_rows = basis.slot_arm.shape[0]
     if place < n_rows:
-        return workspace.by_row[SLOT_VALUE, place], workspace.by_row[DIRECTION, place]
+        return workspace.by_row[ByRow.SLOT_VALUE, place], workspace.by_row[ByRow.DIRECTION, place]
     context = entering_context if place == 2 * n_rows else basis.slot_context[place - n_rows]
     if context < 0:
         return 0.0, 0.0
-    return workspace.by_context[KEY_SHARE, context], workspace.by_context[KEY_DIRECTION, context]
+    return workspace.by_context[ByContext.KEY_SHARE, context], workspace.by_context[ByContext.KEY_DIRECTION, context]
 
 
 @kernel
@@ -214,13 +204,13 @@ def write_least(basis, workspace):
     """Write down the least value of a basic column, or 1 if that is less, and return it."""
     least = 1.0
     for slot in range(basis.slot_arm.shape[0]):
-        value = workspace.by_row[SLOT_VALUE, slot]
+        value = workspace.by_row[ByRow.SLOT_VALUE, slot]
         least = value if value < least else least
         context = basis.slot_context[slot]
         if context >= 0:
-            share = workspace.by_context[KEY_SHARE, context]
+            share = workspace.by_context[ByContext.KEY_SHARE, context]
             least = share if share < least else least
-    workspace.scalars[LEAST_SHARE] = least
+    workspace.scalars[Scalar.LEAST_SHARE] = least
     return least
 
 
@@ -237,16 +227,16 @@ def measure_allowances(program, basis, workspace):
     That is a small part of the floor, and what rounding may have done to the sum that is compared with it.
     """
     n_rows = basis.slot_arm.shape[0]
-    allowance = workspace.by_row[NUCLEUS_SIDE]
+    allowance = workspace.by_row[ByRow.SCRATCH]
     for row in range(n_rows):
         allowance[row] = 0.0
     for context in range(basis.key.shape[0]):
         key = basis.key[context]
-        add_terms(program, key, context, workspace.by_context[KEY_SHARE, context], allowance)
+        add_terms(program, key, context, workspace.by_context[ByContext.KEY_SHARE, context], allowance)
     for slot in range(n_rows):
         context = basis.slot_context[slot]
         if context >= 0:
-            add_terms(program, basis.slot_arm[slot], context, workspace.by_row[SLOT_VALUE, slot], allowance)
+            add_terms(program, basis.slot_arm[slot], context, workspace.by_row[ByRow.SLOT_VALUE, slot], allowance)
     for row in range(n_rows):
         size = abs(program.floors[row])
         allowance[row] = FEASIBILITY_TOLERANCE * size + ROUNDING_TOLERANCE * (allowance[row] + size)
@@ -266,11 +256,11 @@ def add_terms(program, arm, context, share, by_row):
 def allowance_of(program, basis, position, workspace):
     """How far below zero a basic column may be; `measure_allowances` was called for this basis."""
     n_rows = basis.slot_arm.shape[0]
-    allowance = workspace.by_row[NUCLEUS_SIDE]
+    allowance = workspace.by_row[ByRow.SCRATCH]
     if position < n_rows:
         arm, context = basis.slot_arm[position], basis.slot_context[position]
         if context < 0:
-            return allowance[arm] / workspace.by_row[ROW_SCALE, arm]
+            return allowance[arm] / workspace.by_row[ByRow.SCALE, arm]
     else:
         context = position - n_rows
         arm = basis.key[context]
@@ -294,8 +284,8 @@ def most_negative(program, basis, workspace):
     chosen = -1
     # Each slot, then the key of each slot's context: that of a context without slots has all of it.
     for place in range(2 * n_rows):
-        value, _ = step_of(basis, place, SURPLUS, workspace)
-        position = position_of(basis, place, SURPLUS)
+        value, _ = step_of(basis, place, NOTHING_ENTERS, workspace)
+        position = position_of(basis, place, NOTHING_ENTERS)
         # The order of the slots decides no tie.
         is_worse = value < worst or (value == worst < 0.0 and n_rows <= position < chosen)
         if is_worse and value < -allowance_of(program, basis, position, workspace):
@@ -308,7 +298,8 @@ def most_negative(program, basis, workspace):
 def prepare_dual_row(program, basis, leaving, workspace):
     """Write the multipliers that express the leaving column through the nonbasic ones."""
     n_rows = basis.slot_arm.shape[0]
-    unit = workspace.by_row[DIRECTION]
+    unit = workspace.by_row[ByRow.DIRECTION]
+    arm_entry, key_entry = workspace.by_arm[ByArm.DUAL_ROW], workspace.by_context[ByContext.KEY_DIRECTION]
     for slot in range(n_rows):
         unit[slot] = 0.0
     if leaving < n_rows:
@@ -317,15 +308,13 @@ def prepare_dual_row(program, basis, leaving, workspace):
         for slot in range(n_rows):
             if basis.slot_context[slot] == leaving - n_rows:
                 unit[slot] = -1.0
-    solve_rows(is_peeled(workspace), workspace, unit, workspace.by_row[DUAL_ROW])
-    spread_over_arms(program, workspace.by_row[DUAL_ROW], workspace.by_arm[ARM_DUAL_ROW])
+    solve_rows(is_peeled(workspace), workspace, unit, workspace.by_row[ByRow.DUAL_ROW])
+    spread_over_arms(program, workspace.by_row[ByRow.DUAL_ROW], arm_entry)
     for context in range(basis.key.shape[0]):
         key = basis.key[context]
-        workspace.by_context[KEY_DUAL_ROW, context] = workspace.by_arm[ARM_DUAL_ROW, key] * revenue_of(
-            program, key, context
-        )
+        key_entry[context] = arm_entry[key] * revenue_of(program, key, context)
     if leaving >= n_rows:
-        workspace.by_context[KEY_DUAL_ROW, leaving - n_rows] -= 1.0
+        key_entry[leaving - n_rows] -= 1.0
 
 
 @kernel
@@ -350,10 +339,10 @@ def dual_entering(program, basis, workspace):
     best_entry = 0.0
     best_index = -1
     for arm in range(n_arms):
-        multiplier = workspace.by_arm[ARM_DUAL_ROW, arm]
-        price = workspace.by_arm[ARM_PRICE, arm]
+        multiplier = workspace.by_arm[ByArm.DUAL_ROW, arm]
+        price = workspace.by_arm[ByArm.PRICE, arm]
         for context in range(n_contexts):
-            at_key = workspace.by_context[KEY_DUAL_ROW, context]
+            at_key = workspace.by_context[ByContext.KEY_DIRECTION, context]
             if multiplier == 0.0 and not at_key > 0.0:
                 continue
             own = multiplier * revenue_of(program, arm, context)
@@ -363,7 +352,7 @@ def dual_entering(program, basis, workspace):
                 if arm != key:
                     cost = (objective_of(program, arm, context) + price * revenue_of(program, arm, context)) - (
                         objective_of(program, key, context)
-                        + workspace.by_arm[ARM_PRICE, key] * revenue_of(program, key, context)
+                        + workspace.by_arm[ByArm.PRICE, key] * revenue_of(program, key, context)
                     )
                     # A reduced cost above zero is shifted to zero: the primal simplex puts it right afterwards.
                     ratio = min(cost, 0.0) / entry
@@ -373,18 +362,18 @@ def dual_entering(program, basis, workspace):
                         best_entry = entry
                         best_index = index
     for row in range(n_rows):
-        entry = -workspace.by_row[ROW_SCALE, row] * workspace.by_row[DUAL_ROW, row]
+        entry = -workspace.by_row[ByRow.SCALE, row] * workspace.by_row[ByRow.DUAL_ROW, row]
         if entry < -PIVOT_TOLERANCE:
-            ratio = min(-workspace.by_row[ROW_SCALE, row] * workspace.by_row[PRICE, row], 0.0) / entry
+            ratio = min(-workspace.by_row[ByRow.SCALE, row] * workspace.by_row[ByRow.PRICE, row], 0.0) / entry
             index = n_arms * n_contexts + row
             if preferred(ratio, entry, index, best_ratio, best_entry, best_index):
                 best_ratio = ratio
                 best_entry = entry
                 best_index = index
     if best_index < 0:
-        return -1, SURPLUS
+        return -1, Column.SURPLUS
     if best_index >= n_arms * n_contexts:
-        return best_index - n_arms * n_contexts, SURPLUS
+        return best_index - n_arms * n_contexts, Column.SURPLUS
     return best_index // n_contexts, best_index % n_contexts
 
 
@@ -417,7 +406,7 @@ def simplex(program, basis, allowed, weight, shortfall_price, dual, kept, evalua
     stalled = 0
     dual_steps = 0
     if not kept:
-        workspace.counts[ORDER_KEPT] = 0
+        workspace.counts[Count.ORDER_KEPT] = 0
     for _ in range(1000 + 50 * (n_rows + n_contexts)):
         if not evaluated and not evaluate(program, basis, weight, shortfall_price, workspace):
             return PlanStatus.PIVOT_LIMIT
@@ -433,7 +422,7 @@ def simplex(program, basis, allowed, weight, shortfall_price, dual, kept, evalua
             arm, context = dual_entering(program, basis, workspace)
             if arm < 0:
                 for row in range(n_rows):
-                    workspace.by_row[RAY, row] = max(-workspace.by_row[DUAL_ROW, row], 0.0)
+                    workspace.by_row[ByRow.RAY, row] = max(-workspace.by_row[ByRow.DUAL_ROW, row], 0.0)
                 return PlanStatus.INFEASIBLE
         else:
             bland = stalled > STALLED_PIVOTS + n_rows
@@ -447,5 +436,5 @@ def simplex(program, basis, allowed, weight, shortfall_price, dual, kept, evalua
                 return PlanStatus.PIVOT_LIMIT
             stalled = stalled + 1 if step <= RATIO_TOLERANCE else 0
         replace(program, basis, leaving, arm, context, kept, workspace, allocation)
-        workspace.counts[PIVOTS] += 1
+        workspace.counts[Count.PIVOTS] += 1
     return PlanStatus.PIVOT_LIMIT

@@ -21,7 +21,8 @@ from arcbandit.kernels.program import ARM_PRICE, PIVOTS
 from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import Plan
 from arcbandit.policies.registry import policy
-from arcbandit.simulation.loop import N_TOTALS, ON_FALLBACK, RewardModel, World, make_meters, play_rounds
+from arcbandit.simulation.loop import RewardModel, World, make_meters, play_rounds
+from arcbandit.simulation.metrics import N_TOTALS, Total
 from arcbandit.simulation.results import BY_FLOOR
 
 Floats = NDArray[np.float64]
@@ -174,7 +175,7 @@ class CompiledLearner:
     def forget_counts(self) -> None:
         """Count pivots and fallbacks from here on."""
         self.policy._workspace.counts[PIVOTS] = 0
-        self.meters.totals[ON_FALLBACK] = 0.0
+        self.meters.totals[Total.ON_FALLBACK] = 0.0
         self.played = 0
 
     @property
@@ -205,6 +206,6 @@ class CompiledLearner:
         return {
             "pairs": n_pairs,
             "pivots_per_round": float(state._workspace.counts[PIVOTS]) / self.played,
-            "fallback_share": float(self.meters.totals[ON_FALLBACK]) / self.played,
+            "fallback_share": float(self.meters.totals[Total.ON_FALLBACK]) / self.played,
             "doubles_per_pair": sum(array.nbytes for array in held) / 8 / n_pairs,
         }

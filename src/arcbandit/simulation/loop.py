@@ -23,22 +23,8 @@ from arcbandit.policies.state import (
     Rule,
 )
 from arcbandit.policies.switch import choose_allocation, take_in_reward
+from arcbandit.simulation.metrics import N_BY_ROW, N_TOTALS, FloorTotal, Total
 
-# Rows of Meters.totals: sums over rounds so far.
-REGRET, VIOLATION, SIGNED_REGRET, PERFORMANCE, REALISED = range(5)
-# Two that are worked out from the others at the checkpoints.
-REGRET_PLUS_VIOLATION, SIGNED_VIOLATION = range(5, 7)
-OPTIMAL_SET, ON_FALLBACK, INFEASIBLE, GAVE_UP = range(7, 11)
-N_METRICS = 11
-# The audit's: rounds in which a statement of the paper applies, and those in which it does not hold.
-UNCOVERED, MATCHED_WITH_REGRET, SAFE, SAFE_WITH_VIOLATION, UNMATCHED, UNMATCHED_BELOW_GAP = range(11, 17)
-N_TOTALS = 17
-# Rows of Meters.by_row: sums and worst windows of each floor.
-SHORTFALL, EARNED, WORST_EXPECTED, WORST_REALISED = range(4)
-N_KINDS = 4  # those that are recorded
-# Three more for the round and the window at hand.
-EXPECTED_NOW, WINDOW_EXPECTED, WINDOW_REALISED = range(4, 7)
-N_BY_ROW = 7
 # Places of Meters.compared.
 BASIS, IS_OPTIMAL = range(2)
 
@@ -85,7 +71,7 @@ def make_meters(n_rows: int, window: int) -> Meters:
     compared = np.zeros(2, dtype=np.int64)
     meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, window)), compared)
     # A window that never fell short still has a worst one: the maximum starts below any shortfall.
-    meters.by_row[[WORST_EXPECTED, WORST_REALISED]] = -np.inf if window else np.nan
+    meters.by_row[[FloorTotal.WORST_EXPECTED, FloorTotal.WORST_REALISED]] = -np.inf if window else np.nan
     return meters
 
 
@@ -190,7 +176,7 @@ def add_expected_of_basis(world, problem, memory, place, allocation, expected):
 @kernel
 def measure_allocation(world, problem, planned, memory, outcome, allocation, meters):
     """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round."""
-    expected = meters.by_row[EXPECTED_NOW]
+    expected = meters.by_row[FloorTotal.EXPECTED_NOW]
     for row in range(expected.shape[0]):
         expected[row] = 0.0
     if allocation.size > FEW_PAIRS and planned and outcome & (FELL_SHORT | STOOD_STILL | EXPLORED) == 0:
@@ -202,38 +188,41 @@ def measure_allocation(world, problem, planned, memory, outcome, allocation, met
     for row in range(expected.shape[0]):
         floor = problem.floors[row]
         violation += max(floor - expected[row], 0.0)  # nothing where there is no floor
-        meters.by_row[SHORTFALL, row] += max(floor, 0.0) - expected[row]
+        meters.by_row[FloorTotal.SHORTFALL, row] += max(floor, 0.0) - expected[row]
     regret = world.optimal_value - performance
-    meters.totals[REGRET] += max(regret, 0.0)
-    meters.totals[SIGNED_REGRET] += regret
-    meters.totals[VIOLATION] += violation
-    meters.totals[PERFORMANCE] += performance
+    meters.totals[Total.REGRET] += max(regret, 0.0)
+    meters.totals[Total.SIGNED_REGRET] += regret
+    meters.totals[Total.VIOLATION] += violation
+    meters.totals[Total.PERFORMANCE] += performance
     return regret, violation
 
 
 @kernel
 def measure_reward(problem, arm, reward, round_number, meters):
     """Add the realised revenue, and move the windows on by one round."""
-    meters.totals[REALISED] += reward
-    add_to_rows(problem.arm_rows, arm, reward, meters.by_row[EARNED])
+    meters.totals[Total.REALISED] += reward
+    add_to_rows(problem.arm_rows, arm, reward, meters.by_row[FloorTotal.EARNED])
     length = meters.window.shape[2]
     if length == 0:
         return
     place = (round_number - 1) % length
     for row in range(meters.by_row.shape[1]):
-        meters.by_row[WINDOW_EXPECTED, row] += meters.by_row[EXPECTED_NOW, row] - meters.window[0, row, place]
-        meters.window[0, row, place] = meters.by_row[EXPECTED_NOW, row]
-        meters.by_row[WINDOW_REALISED, row] -= meters.window[1, row, place]
+        expected = meters.by_row[FloorTotal.EXPECTED_NOW, row]
+        meters.by_row[FloorTotal.WINDOW_EXPECTED, row] += expected - meters.window[0, row, place]
+        meters.window[0, row, place] = expected
+        meters.by_row[FloorTotal.WINDOW_REALISED, row] -= meters.window[1, row, place]
         meters.window[1, row, place] = 0.0
     add_to_rows(problem.arm_rows, arm, reward, meters.window[1, :, place])
-    add_to_rows(problem.arm_rows, arm, reward, meters.by_row[WINDOW_REALISED])
+    add_to_rows(problem.arm_rows, arm, reward, meters.by_row[FloorTotal.WINDOW_REALISED])
     if round_number >= length:
+        worst_expected = meters.by_row[FloorTotal.WORST_EXPECTED]
+        worst_realised = meters.by_row[FloorTotal.WORST_REALISED]
         for row in range(meters.by_row.shape[1]):
             floor = max(problem.floors[row], 0.0)
-            expected_gap = floor - meters.by_row[WINDOW_EXPECTED, row] / length
-            realised_gap = floor - meters.by_row[WINDOW_REALISED, row] / length
-            meters.by_row[WORST_EXPECTED, row] = max(meters.by_row[WORST_EXPECTED, row], expected_gap)
-            meters.by_row[WORST_REALISED, row] = max(meters.by_row[WORST_REALISED, row], realised_gap)
+            expected_gap = floor - meters.by_row[FloorTotal.WINDOW_EXPECTED, row] / length
+            realised_gap = floor - meters.by_row[FloorTotal.WINDOW_REALISED, row] / length
+            worst_expected[row] = max(worst_expected[row], expected_gap)
+            worst_realised[row] = max(worst_realised[row], realised_gap)
 
 
 @rare_kernel
@@ -257,28 +246,28 @@ def audit(rule, world, problem, statistics, round_number, allocation, outcome, m
                 width = np.inf
     scale = ROUNDING * max(n_contexts * at_stake, abs(world.optimal_value))
     if not covered:
-        meters.totals[UNCOVERED] += 1.0
+        meters.totals[Total.UNCOVERED] += 1.0
     if matched and regret > scale:
-        meters.totals[MATCHED_WITH_REGRET] += 1.0
+        meters.totals[Total.MATCHED_WITH_REGRET] += 1.0
     if rule == Rule.LINEAR_PROGRAM and outcome == PLANNED:
-        meters.totals[SAFE] += 1.0
+        meters.totals[Total.SAFE] += 1.0
         if violation > scale:
-            meters.totals[SAFE_WITH_VIOLATION] += 1.0
+            meters.totals[Total.SAFE_WITH_VIOLATION] += 1.0
     if not matched and outcome == PLANNED:
-        meters.totals[UNMATCHED] += 1.0
+        meters.totals[Total.UNMATCHED] += 1.0
         if width < world.suboptimality_gap:
-            meters.totals[UNMATCHED_BELOW_GAP] += 1.0
+            meters.totals[Total.UNMATCHED_BELOW_GAP] += 1.0
 
 
 @rare_kernel
 def write_checkpoint(problem, meters, place, record, record_by_row):
     """Copy the sums so far into the record, with what follows from them."""
-    meters.totals[REGRET_PLUS_VIOLATION] = meters.totals[REGRET] + meters.totals[VIOLATION]
+    meters.totals[Total.REGRET_PLUS_VIOLATION] = meters.totals[Total.REGRET] + meters.totals[Total.VIOLATION]
     signed_violation = 0.0
     for row in range(meters.by_row.shape[1]):
         if problem.floors[row] != NO_FLOOR:
-            signed_violation += max(meters.by_row[SHORTFALL, row], 0.0)
-    meters.totals[SIGNED_VIOLATION] = signed_violation
+            signed_violation += max(meters.by_row[FloorTotal.SHORTFALL, row], 0.0)
+    meters.totals[Total.SIGNED_VIOLATION] = signed_violation
     for total in range(N_TOTALS):
         record[total, place] = meters.totals[total]
     for kind in range(record_by_row.shape[0]):
@@ -320,16 +309,16 @@ def play_rounds(
         planned = rule <= Rule.THOMPSON_LP
         regret, violation = measure_allocation(world, problem, planned, memory, outcome, allocation, meters)
         if outcome != PLANNED:
-            meters.totals[ON_FALLBACK] += 1.0 if outcome & FELL_BACK else 0.0
-            meters.totals[INFEASIBLE] += 1.0 if planned and outcome & FELL_SHORT else 0.0
-            meters.totals[GAVE_UP] += 1.0 if planned and outcome & STOOD_STILL else 0.0
+            meters.totals[Total.ON_FALLBACK] += 1.0 if outcome & FELL_BACK else 0.0
+            meters.totals[Total.INFEASIBLE] += 1.0 if planned and outcome & FELL_SHORT else 0.0
+            meters.totals[Total.GAVE_UP] += 1.0 if planned and outcome & STOOD_STILL else 0.0
         if planned:
             matched = has_optimal_set(world, memory, outcome, workspace, meters)
-            meters.totals[OPTIMAL_SET] += 1.0 if matched else 0.0
+            meters.totals[Total.OPTIMAL_SET] += 1.0 if matched else 0.0
             if audited:
                 audit(rule, world, problem, statistics, t, allocation, outcome, matched, regret, violation, meters)
         else:
-            meters.totals[OPTIMAL_SET] = np.nan  # without a plan there is no active set
+            meters.totals[Total.OPTIMAL_SET] = np.nan  # without a plan there is no active set
         take_in_reward(rule, problem, statistics, t, context, arm, reward, memory, allocation)
         measure_reward(problem, arm, reward, t, meters)
         if place < checkpoints.shape[0] and checkpoints[place] == t:

@@ -7,13 +7,22 @@ from numpy.typing import NDArray
 
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.instance import GroupFloor, Instance
-from arcbandit.kernels.confidence import ByPair, Statistics, make_statistics, radius_factor, record_reward
-from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
-from arcbandit.kernels.program import ByArm, Count
+from arcbandit.kernels.confidence import (
+    INVERSE_ROOT,
+    MEAN,
+    PULLS,
+    Statistics,
+    make_statistics,
+    radius_factor,
+    record_reward,
+)
+from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
+from arcbandit.kernels.program import ARM_PRICE, PIVOTS
 from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import Plan
 from arcbandit.policies.registry import policy
-from arcbandit.simulation.loop import N_TOTALS, ON_FALLBACK, RewardModel, World, make_meters, play_rounds
+from arcbandit.simulation.loop import RewardModel, World, make_meters, play_rounds
+from arcbandit.simulation.metrics import N_TOTALS, Total
 from arcbandit.simulation.results import BY_FLOOR
 
 Floats = NDArray[np.float64]
@@ -30,18 +39,18 @@ def play_bare_rounds(means, probabilities, noise_scale, statistics, seed, epoch,
     n_arms, n_contexts = means.shape
     total = 0.0
     for t in range(first_round, last_round + 1):
-        context_uniform, _ = uniforms(seed, epoch, t, Purpose.DECISION, 0)
+        context_uniform, _ = uniforms(seed, epoch, t, DECISION, 0)
         context = context_from_uniform(probabilities, context_uniform)
         factor = radius_factor(n_arms * n_contexts, t, noise_scale)
         best = -np.inf
         chosen = 0
         for arm in range(n_arms):
-            root = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
-            value = statistics.by_pair[ByPair.MEAN, arm, context] + factor * root if root > 0.0 else np.inf
+            root = statistics.by_pair[INVERSE_ROOT, arm, context]
+            value = statistics.by_pair[MEAN, arm, context] + factor * root if root > 0.0 else np.inf
             if value > best:
                 best = value
                 chosen = arm
-        reward = means[chosen, context] + noise_scale * standard_normal(seed, epoch, t, Purpose.REWARD, 0)
+        reward = means[chosen, context] + noise_scale * standard_normal(seed, epoch, t, REWARD, 0)
         record_reward(statistics, chosen, context, reward)
         total += reward
     return total
@@ -61,10 +70,7 @@ def price_every_pair(statistics, probabilities, arm_prices, factor, context_valu
         for arm in range(n_arms):
             price = 1.0 + arm_prices[arm]
             for context in range(n_contexts):
-                bound = (
-                    statistics.by_pair[ByPair.MEAN, arm, context]
-                    + factor * statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
-                )
+                bound = statistics.by_pair[MEAN, arm, context] + factor * statistics.by_pair[INVERSE_ROOT, arm, context]
                 value = probabilities[context] * (price * bound)
                 if value > context_values[context]:
                     context_values[context] = value
@@ -83,10 +89,7 @@ def choose_among_all(statistics, probabilities, arm_prices, factor, context_valu
         for arm in range(n_arms):
             price = 1.0 + arm_prices[arm]
             for context in range(n_contexts):
-                bound = (
-                    statistics.by_pair[ByPair.MEAN, arm, context]
-                    + factor * statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
-                )
+                bound = statistics.by_pair[MEAN, arm, context] + factor * statistics.by_pair[INVERSE_ROOT, arm, context]
                 excess = probabilities[context] * (price * bound) - context_values[context]
                 if excess > best:
                     best = excess
@@ -112,9 +115,9 @@ def seen_before(instance: Instance, pulls: int) -> Statistics:
     n_arms, n_contexts = instance.mean_rewards.shape
     statistics = make_statistics(n_arms, n_contexts)
     noise = np.random.default_rng([n_arms, n_contexts, pulls]).standard_normal((n_arms, n_contexts))
-    statistics.by_pair[ByPair.PULLS] = pulls
-    statistics.by_pair[ByPair.MEAN] = instance.mean_rewards + instance.noise_scale * noise / np.sqrt(pulls)
-    statistics.by_pair[ByPair.INVERSE_ROOT] = 1.0 / np.sqrt(pulls)
+    statistics.by_pair[PULLS] = pulls
+    statistics.by_pair[MEAN] = instance.mean_rewards + instance.noise_scale * noise / np.sqrt(pulls)
+    statistics.by_pair[INVERSE_ROOT] = 1.0 / np.sqrt(pulls)
     return statistics
 
 
@@ -171,8 +174,8 @@ class CompiledLearner:
 
     def forget_counts(self) -> None:
         """Count pivots and fallbacks from here on."""
-        self.policy._workspace.counts[Count.PIVOTS] = 0
-        self.meters.totals[ON_FALLBACK] = 0.0
+        self.policy._workspace.counts[PIVOTS] = 0
+        self.meters.totals[Total.ON_FALLBACK] = 0.0
         self.played = 0
 
     @property
@@ -183,7 +186,7 @@ class CompiledLearner:
     @property
     def arm_prices(self) -> Floats:
         """The floors' prices of the last round, by arm."""
-        return self.policy._workspace.by_arm[ByArm.PRICE]
+        return self.policy._workspace.by_arm[ARM_PRICE]
 
     @property
     def statistics(self) -> Statistics:
@@ -193,7 +196,7 @@ class CompiledLearner:
     @property
     def pulls_and_means(self) -> tuple[Floats, Floats]:
         """n and the mean rewards, copied."""
-        return self.statistics.by_pair[ByPair.PULLS].copy(), self.statistics.by_pair[ByPair.MEAN].copy()
+        return self.statistics.by_pair[PULLS].copy(), self.statistics.by_pair[MEAN].copy()
 
     def details(self) -> dict[str, float]:
         """Size, pivots and fallbacks by round, and all memory that the policy holds."""
@@ -202,7 +205,7 @@ class CompiledLearner:
         n_pairs = self.instance.n_pairs
         return {
             "pairs": n_pairs,
-            "pivots_per_round": float(state._workspace.counts[Count.PIVOTS]) / self.played,
-            "fallback_share": float(self.meters.totals[ON_FALLBACK]) / self.played,
+            "pivots_per_round": float(state._workspace.counts[PIVOTS]) / self.played,
+            "fallback_share": float(self.meters.totals[Total.ON_FALLBACK]) / self.played,
             "doubles_per_pair": sum(array.nbytes for array in held) / 8 / n_pairs,
         }

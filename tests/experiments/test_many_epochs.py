@@ -21,7 +21,7 @@ from arcbandit.experiments.many_epochs import EXPERIMENT, METRICS, POLICIES, exp
 from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.report.paper_figures import chart_alt_text
 from arcbandit.simulation import device
-from arcbandit.simulation.loop import REGRET
+from arcbandit.simulation.metrics import Total
 
 ROOT = Path(__file__).resolve().parents[2]
 EPOCHS = 20
@@ -69,7 +69,7 @@ def test_progress_adds_up_to_the_work():
 
 def test_an_epoch_without_regret_has_no_power_and_the_others_do(kept):
     record = kept.records["OLP"].copy()
-    record[4, REGRET] = 0.0
+    record[4, Total.REGRET] = 0.0
     slopes = late_exponents(dataclasses.replace(kept, records=kept.records | {"OLP": record}), "regret", "OLP")
     assert np.flatnonzero(np.isnan(slopes)).tolist() == [4]
     assert np.allclose(np.delete(slopes, 4), np.delete(late_exponents(kept, "regret", "OLP"), 4))

@@ -19,7 +19,7 @@ from arcbandit.experiments.growth import fitted_exponent, late_exponent, late_gr
 from arcbandit.experiments.reproduce import EXPERIMENTS, reproduce, save
 from arcbandit.oracle import Regime
 from arcbandit.report.paper_figures import Chart, chart_alt_text, figure_files
-from arcbandit.simulation.loop import ON_FALLBACK, PERFORMANCE, REGRET, REGRET_PLUS_VIOLATION, VIOLATION
+from arcbandit.simulation.metrics import Total
 
 SMALL = {
     "regret": (400, 2),
@@ -80,7 +80,7 @@ def _with_records(recorded, rows):
         for record in records.values():
             for row, values in rows.items():
                 record[:, row] = values(trace.rounds.astype(float)) if callable(values) else values
-            record[:, REGRET_PLUS_VIOLATION] = record[:, REGRET] + record[:, VIOLATION]
+            record[:, Total.REGRET_PLUS_VIOLATION] = record[:, Total.REGRET] + record[:, Total.VIOLATION]
         traces[label] = dataclasses.replace(trace, records=records)
     return dataclasses.replace(recorded, traces=traces)
 
@@ -107,6 +107,10 @@ def _only_for(recorded, policies, rows):
         for label, trace in recorded.traces.items()
     }
     return dataclasses.replace(recorded, traces=traces)
+
+
+def _estimating(recorded):
+    return {policy for policy in recorded.traces["nu"].policies if "estimated" in policy}
 
 
 def _wrong_audits(recorded):
@@ -145,20 +149,22 @@ def _idle(recorded):
 # What would contradict each claim.
 WRONG = {
     "regret": [
-        lambda r: _with_records(r, {REGRET: _power(1.0), VIOLATION: _power(1.0), PERFORMANCE: 0.0}),
-        lambda r: _only_for(r, {"BLP", "ThompsonLP"}, {REGRET: 1e9}),
+        lambda r: _with_records(r, {Total.REGRET: _power(1.0), Total.VIOLATION: _power(1.0), Total.PERFORMANCE: 0.0}),
+        lambda r: _only_for(r, {"BLP", "ThompsonLP"}, {Total.REGRET: 1e9}),
     ],
-    "nonsaturating": [lambda r: _with_records(r, {REGRET: _power(0.5), VIOLATION: _power(0.5)})],
+    "nonsaturating": [lambda r: _with_records(r, {Total.REGRET: _power(0.5), Total.VIOLATION: _power(0.5)})],
     "margin": [
-        lambda r: _with_records(r, {ON_FALLBACK: 0.0, REGRET: _power(0.1), VIOLATION: _power(0.1)}),
-        lambda r: _with_records(r, {ON_FALLBACK: _power(1.0), REGRET: _power(0.1), VIOLATION: _power(1.0)}),
+        lambda r: _with_records(r, {Total.ON_FALLBACK: 0.0, Total.REGRET: _power(0.1), Total.VIOLATION: _power(0.1)}),
+        lambda r: _with_records(
+            r, {Total.ON_FALLBACK: _power(1.0), Total.REGRET: _power(0.1), Total.VIOLATION: _power(1.0)}
+        ),
     ],
     "lower-bound": [
-        lambda r: _no_exploration(_with_records(r, {REGRET: 0.0, VIOLATION: 0.0})),
+        lambda r: _no_exploration(_with_records(r, {Total.REGRET: 0.0, Total.VIOLATION: 0.0})),
     ],
     "greedy": [
-        lambda r: _only_for(_with_records(r, {REGRET: 0.0}), {"OLP", "BLP"}, {REGRET: _power(1.0)}),
-        lambda r: _with_records(r, {REGRET: _power(1.0)}),
+        lambda r: _only_for(_with_records(r, {Total.REGRET: 0.0}), {"OLP", "BLP"}, {Total.REGRET: _power(1.0)}),
+        lambda r: _with_records(r, {Total.REGRET: _power(1.0)}),
     ],
     "figure-1": [
         lambda r: _with_findings(
@@ -171,8 +177,8 @@ WRONG = {
     "no-free-exploration": [_idle],
     "audit": [_wrong_audits],
     "unknown-contexts": [
-        lambda r: _only_for(r, {p for p in r.traces["nu"].policies if "estimated" in p}, {REGRET: _power(1.0)}),
-        lambda r: _only_for(r, {p for p in r.traces["nu"].policies if "estimated" in p}, {VIOLATION: _power(3.0)}),
+        lambda r: _only_for(r, _estimating(r), {Total.REGRET: _power(1.0)}),
+        lambda r: _only_for(r, _estimating(r), {Total.VIOLATION: _power(3.0)}),
     ],
 }
 
@@ -213,7 +219,7 @@ def test_progress_says_what_is_running_and_ends():
 def test_growth_is_measured_on_known_powers(small):
     """A power of the rounds has its own exponent, and its own growth over a decade."""
     trace = small["regret"].recorded.traces["nu"]
-    made_up = _with_records(Recorded(small["regret"].recorded.settings, {"nu": trace}), {REGRET: _power(0.5)})
+    made_up = _with_records(Recorded(small["regret"].recorded.settings, {"nu": trace}), {Total.REGRET: _power(0.5)})
     root = made_up.traces["nu"]
     assert late_growth(root, "regret", "OLP") == pytest.approx(math.sqrt(10), rel=0.02)
     assert late_exponent(root, "regret", "OLP").mean == pytest.approx(0.5)

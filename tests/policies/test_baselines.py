@@ -28,14 +28,12 @@ from arcbandit.policies.state import (
 )
 from arcbandit.policies.switch import allocate, learn
 from arcbandit.simulation.loop import (
-    N_TOTALS,
-    REGRET,
-    VIOLATION,
     RewardModel,
     World,
     make_meters,
     play_rounds,
 )
+from arcbandit.simulation.metrics import N_TOTALS, Total
 from tests.reference.baselines import make_twin
 
 SETTINGS = [
@@ -178,7 +176,7 @@ def play_on(instance, rule, dials, horizon=50_000, epochs=5, checkpoints=(5_000,
             record,
             by_row,
         )
-        sums[:, epoch] = record[[REGRET, VIOLATION]]
+        sums[:, epoch] = record[[Total.REGRET, Total.VIOLATION]]
     return sums
 
 

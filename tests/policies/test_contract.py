@@ -16,7 +16,8 @@ from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import plan
 from arcbandit.policies.registry import POLICIES, policy, restore
-from arcbandit.simulation.loop import N_TOTALS, RewardModel, World, draw_reward, make_meters, play_rounds
+from arcbandit.simulation.loop import RewardModel, World, draw_reward, make_meters, play_rounds
+from arcbandit.simulation.metrics import N_TOTALS
 
 EVERY_POLICY = sorted(POLICIES)
 ROUNDS = 300

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from arcbandit import Instance
-from arcbandit.simulation import loop
 from arcbandit.simulation.fold import EpochFolder
+from arcbandit.simulation.metrics import N_TOTALS, Total
 from arcbandit.simulation.results import BY_FLOOR
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
@@ -18,12 +18,12 @@ def make_trace(epochs=3, policies=POLICIES, window=None, feasible=True):
     records, floor_records = {}, {}
     for place, policy in enumerate(policies):
         noise = 1.0 + 0.05 * np.random.default_rng(place).random((epochs, 1))
-        record = np.zeros((epochs, loop.N_TOTALS, len(rounds)))
-        record[:, loop.REGRET] = noise * (10 + place / 10) * np.sqrt(rounds)
-        record[:, loop.VIOLATION] = noise * (place + 1) * np.log(rounds) ** 2
-        record[:, loop.REGRET_PLUS_VIOLATION] = record[:, loop.REGRET] + record[:, loop.VIOLATION]
-        record[:, loop.PERFORMANCE] = 1.75 * rounds - record[:, loop.REGRET]
-        record[:, loop.OPTIMAL_SET] = 0.5 * rounds
+        record = np.zeros((epochs, N_TOTALS, len(rounds)))
+        record[:, Total.REGRET] = noise * (10 + place / 10) * np.sqrt(rounds)
+        record[:, Total.VIOLATION] = noise * (place + 1) * np.log(rounds) ** 2
+        record[:, Total.REGRET_PLUS_VIOLATION] = record[:, Total.REGRET] + record[:, Total.VIOLATION]
+        record[:, Total.PERFORMANCE] = 1.75 * rounds - record[:, Total.REGRET]
+        record[:, Total.OPTIMAL_SET] = 0.5 * rounds
         records[policy] = record
         floor_records[policy] = np.full((epochs, len(BY_FLOOR), len(rounds), 2), 0.125 if window else np.nan)
     return Trace(

@@ -8,7 +8,7 @@ from arcbandit.report.epoch_charts import band_chart, density, density_chart, qu
 from arcbandit.report.paper_figures import chart_alt_text, draw_chart
 from arcbandit.report.tables import written_quantile
 from arcbandit.simulation.fold import EpochFolder
-from arcbandit.simulation.loop import VIOLATION
+from arcbandit.simulation.metrics import Total
 
 POLICIES = ("olp", "oplp")
 
@@ -23,7 +23,7 @@ def played():
 def with_violations(trace, summary, ends):
     """The summary of epochs whose violations end so."""
     record = trace.records["olp"].copy()
-    record[:, VIOLATION, -1] = ends
+    record[:, Total.VIOLATION, -1] = ends
     folder = EpochFolder(len(trace.rounds), len(trace.floors))
     folder.take_in(record, trace.floor_records["olp"])
     return dataclasses.replace(summary, folded=summary.folded | {"olp": folder.finish()})

@@ -19,7 +19,7 @@ from arcbandit.simulation.fold import (
     cells_of,
     lanes_of,
 )
-from arcbandit.simulation.loop import N_KINDS, N_METRICS, N_TOTALS
+from arcbandit.simulation.metrics import N_KINDS, N_METRICS, N_TOTALS
 from arcbandit.simulation.results import BY_FLOOR, SHARES, SUMS, metric_names
 
 NU = paper_instance("nu")

@@ -19,7 +19,7 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
 from arcbandit.policies.registry import policy as policy_by_name
 from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
-from arcbandit.simulation.loop import REGRET
+from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.results import estimate
 from arcbandit.simulation.run import Progress, Task, run_task
 
@@ -90,7 +90,7 @@ def _play(name: str, instance: Instance, optimum: Plan, horizon: int, seed: int,
         Task(instance, name, cast(Policy, kept), "gaussian", None, optimum, math.nan, horizon, seed, epoch, end, 0)
     )
     assert kept.bound is not None
-    return float(record[REGRET, -1]), float(kept.bound.pulls()[0, 2])
+    return float(record[Total.REGRET, -1]), float(kept.bound.pulls()[0, 2])
 
 
 def _pull_horizons(settings: Settings) -> tuple[int, ...]:

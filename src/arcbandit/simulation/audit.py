@@ -13,7 +13,7 @@ from arcbandit.oracle import Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
 from arcbandit.policies.state import Rule
-from arcbandit.simulation import loop
+from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.playable import playable
 from arcbandit.simulation.run import Progress, simulate
 
@@ -96,13 +96,13 @@ def audit(
     allowed = harmonic_number(horizon)
     statements = [
         Statement(
-            "the confidence set covers the means", "Proposition 1", float(horizon), counts[loop.UNCOVERED], allowed
+            "the confidence set covers the means", "Proposition 1", float(horizon), counts[Total.UNCOVERED], allowed
         ),
         Statement(
             "where I_t is not I*, the width of w(t) is at least the suboptimality gap",
             "proof of the upper bounds",
-            counts[loop.UNMATCHED],
-            counts[loop.UNMATCHED_BELOW_GAP],
+            counts[Total.UNMATCHED],
+            counts[Total.UNMATCHED_BELOW_GAP],
             allowed,
         ),
     ]
@@ -111,8 +111,8 @@ def audit(
             Statement(
                 "where I_t = I*, OLP has no regret",
                 "regret of OLP",
-                counts[loop.OPTIMAL_SET],
-                counts[loop.MATCHED_WITH_REGRET],
+                counts[Total.OPTIMAL_SET],
+                counts[Total.MATCHED_WITH_REGRET],
                 allowed,
             )
         )
@@ -121,8 +121,8 @@ def audit(
             Statement(
                 "while LP(UCB, LCB) is feasible, OPLP violates no floor",
                 "violation of OPLP",
-                counts[loop.SAFE],
-                counts[loop.SAFE_WITH_VIOLATION],
+                counts[Total.SAFE],
+                counts[Total.SAFE_WITH_VIOLATION],
                 allowed,
             )
         )

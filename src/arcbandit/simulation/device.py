@@ -25,7 +25,8 @@ from arcbandit.simulation.device_kernels import (
     tuples_of,
 )
 from arcbandit.simulation.fold import N_BINS, FoldedEpochs, bins_in_use, cells_of, make_moments
-from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World
+from arcbandit.simulation.loop import World
+from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.compilation.compile import entry_kernel, kernel
-from arcbandit.simulation.loop import N_KINDS, N_METRICS
+from arcbandit.simulation.metrics import N_KINDS, N_METRICS
 
 Floats = NDArray[np.float64]
 

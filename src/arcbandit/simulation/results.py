@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, MissingExtraError, UnknownNameError
 from arcbandit.inputs.values import file_path, known_name, shown
-from arcbandit.simulation import loop
+from arcbandit.simulation.metrics import FloorTotal, Total
 
 Floats = NDArray[np.float64]
 
@@ -23,27 +23,27 @@ MANY_DEGREES = 200  # of freedom
 
 # Metrics that are sums over rounds, by their row in the record.
 SUMS = {
-    "regret": loop.REGRET,
-    "violation": loop.VIOLATION,
-    "signed_regret": loop.SIGNED_REGRET,
-    "performance": loop.PERFORMANCE,
-    "realised_revenue": loop.REALISED,
-    "regret_plus_violation": loop.REGRET_PLUS_VIOLATION,
-    "signed_violation": loop.SIGNED_VIOLATION,
+    "regret": Total.REGRET,
+    "violation": Total.VIOLATION,
+    "signed_regret": Total.SIGNED_REGRET,
+    "performance": Total.PERFORMANCE,
+    "realised_revenue": Total.REALISED,
+    "regret_plus_violation": Total.REGRET_PLUS_VIOLATION,
+    "signed_violation": Total.SIGNED_VIOLATION,
 }
 # Metrics that are shares of the rounds so far; they exist for rules that plan.
 SHARES = {
-    "optimal_set_share": loop.OPTIMAL_SET,
-    "fallback_share": loop.ON_FALLBACK,
-    "infeasible_share": loop.INFEASIBLE,
-    "gave_up_share": loop.GAVE_UP,
+    "optimal_set_share": Total.OPTIMAL_SET,
+    "fallback_share": Total.ON_FALLBACK,
+    "infeasible_share": Total.INFEASIBLE,
+    "gave_up_share": Total.GAVE_UP,
 }
 # Metrics of each floor (arms, then groups).
 BY_FLOOR = {
-    "floor_shortfall": loop.SHORTFALL,
-    "floor_realised": loop.EARNED,
-    "worst_window_expected": loop.WORST_EXPECTED,
-    "worst_window_realised": loop.WORST_REALISED,
+    "floor_shortfall": FloorTotal.SHORTFALL,
+    "floor_realised": FloorTotal.EARNED,
+    "worst_window_expected": FloorTotal.WORST_EXPECTED,
+    "worst_window_realised": FloorTotal.WORST_REALISED,
 }
 
 

@@ -39,7 +39,8 @@ from arcbandit.simulation.device import (
     use_cuda,
 )
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
-from arcbandit.simulation.loop import N_KINDS, N_TOTALS, World, make_meters, play_rounds
+from arcbandit.simulation.loop import World, make_meters, play_rounds
+from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
 from arcbandit.simulation.playable import playable
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import choice, share
-from arcbandit.simulation import loop
 from arcbandit.simulation.fold import (
     HIGHEST,
     LOWEST,
@@ -22,6 +21,7 @@ from arcbandit.simulation.fold import (
     bin_values,
     histogram_of_bins,
 )
+from arcbandit.simulation.metrics import N_METRICS
 from arcbandit.simulation.results import (
     BY_FLOOR,
     SHARES,
@@ -119,7 +119,7 @@ class Summary(Results):
         n_checkpoints, n_floors = len(self.rounds), len(self.floors)
         if metric in BY_FLOOR:
             shape = (n_checkpoints, n_floors)
-            first = loop.N_METRICS * n_checkpoints + BY_FLOOR[metric] * math.prod(shape)
+            first = N_METRICS * n_checkpoints + BY_FLOOR[metric] * math.prod(shape)
             return first + np.arange(math.prod(shape)).reshape(shape)
         return (SUMS | SHARES)[metric] * n_checkpoints + np.arange(n_checkpoints)
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.inputs.values import choice, share
-from arcbandit.simulation import loop
 from arcbandit.simulation.fold import histogram_of_values
+from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
 from arcbandit.simulation.results import (
     BY_FLOOR,
     SHARES,
@@ -135,8 +135,8 @@ class Trace(Results):
         frame, header = read_table(path, "trace", TRACE_VERSION)
         with reading(path, "trace"):
             rounds = np.array(header["rounds"], dtype=np.int64)
-            shape = (loop.N_TOTALS, len(rounds))
-            floor_shape = (loop.N_KINDS, len(rounds), len(header["floors"]))
+            shape = (N_TOTALS, len(rounds))
+            floor_shape = (N_KINDS, len(rounds), len(header["floors"]))
             records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
             floor_records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
             for row in frame.sort("epoch").iter_rows(named=True):

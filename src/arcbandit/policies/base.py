@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.floors import Floors, without_zeros
 from arcbandit.inputs.arrays import availability, flags, real_array
 from arcbandit.inputs.frames import (
     ARMS,
@@ -34,10 +35,9 @@ from arcbandit.inputs.values import (
     truth,
     whole,
 )
-from arcbandit.instance import GroupFloor, Instance, members_of_groups
+from arcbandit.instance import GroupFloor, Instance
 from arcbandit.kernels.confidence import PULLS, make_statistics
 from arcbandit.kernels.program import BOUNDS_OF, ROW_SCALE, SCALES_AGE, Workspace, make_workspace
-from arcbandit.planning import rows_of_arms, rows_without_zeros
 from arcbandit.policies.checks import Dial, bounds_of_rewards, even_probabilities
 from arcbandit.policies.snapshot_checks import check_snapshot, of_latest_version
 from arcbandit.policies.state import (
@@ -320,14 +320,11 @@ class Policy:
         self._make_room()
 
     def _make_problem(self, probabilities: NDArray[np.float64], available: NDArray[np.bool_]) -> KnownProblem:
-        rows = rows_of_arms(members_of_groups(self._groups, self._arm_names))
-        arm_rows = np.zeros((len(rows), max(len(own) for own in rows)), dtype=np.int64)
-        for arm, own in enumerate(rows):
-            arm_rows[arm, : len(own)] = own
+        rows = Floors.of(self._arm_names, self._arm_floors, self._groups).coupling_rows()
         return KnownProblem(
             context_probabilities=probabilities,
-            floors=rows_without_zeros(self._arm_floors + [group.floor for group in self._groups]),
-            arm_rows=arm_rows,
+            floors=rows.floors,
+            arm_rows=rows.arm_rows,
             available=available,
             settings=self._make_settings(),
         )
@@ -614,7 +611,7 @@ class Policy:
         self._set_row(row, owed)
 
     def _set_row(self, row: int, floor: float) -> None:
-        self._problem.floors[row] = rows_without_zeros([floor])[0]
+        self._problem.floors[row] = without_zeros([floor])[0]
         # The kept basis may not do for a floor that comes or goes, nor the scale of its row.
         self._workspace.counts[BOUNDS_OF] = 0
         self._workspace.counts[SCALES_AGE] = -1

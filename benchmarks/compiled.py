@@ -174,7 +174,7 @@ class CompiledLearner:
 
     def forget_counts(self) -> None:
         """Count pivots and fallbacks from here on."""
-        self.policy._workspace.counts[PIVOTS] = 0
+        self.policy._workspace.counts[Count.PIVOTS] = 0
         self.meters.totals[Total.ON_FALLBACK] = 0.0
         self.played = 0
 
@@ -205,7 +205,7 @@ class CompiledLearner:
         n_pairs = self.instance.n_pairs
         return {
             "pairs": n_pairs,
-            "pivots_per_round": float(state._workspace.counts[PIVOTS]) / self.played,
+            "pivots_per_round": float(state._workspace.counts[Count.PIVOTS]) / self.played,
             "fallback_share": float(self.meters.totals[Total.ON_FALLBACK]) / self.played,
             "doubles_per_pair": sum(array.nbytes for array in held) / 8 / n_pairs,
         }

@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.experiments.paper_instances import nu
+from arcbandit.floors import Floors
 from arcbandit.instance import Instance
 from arcbandit.kernels.planning import plan
 from arcbandit.kernels.program import Count, PlanStatus, Program, make_basis, make_workspace
@@ -86,7 +87,7 @@ def warm_plans(turns: int) -> Outcome:
     instance = nu()
     bounds = drifting_bounds(instance, WARM_ROUNDS, seed=20_250_601)
     n_arms, n_contexts = instance.mean_rewards.shape
-    program = make_program(bounds[0].copy(), bounds[0].copy(), instance.revenue_floors.copy(), instance.group_members)
+    program = make_program(bounds[0].copy(), bounds[0].copy(), instance.floors.coupling_rows(zero_floors=True))
     allocation = np.zeros((n_arms, n_contexts))
     values = np.zeros(WARM_ROUNDS)
     pivots = 0
@@ -143,7 +144,8 @@ def cold_problem(n_arms: int, n_contexts: int, seed: int) -> ColdProblem:
     probabilities = rng.dirichlet(np.full(n_contexts, 5.0))
     weighted = probabilities * rng.uniform(size=(n_arms, n_contexts))
     floors = floor_factor * weighted.sum(axis=1) / n_arms
-    program = make_program(weighted, weighted, floors, np.zeros((0, n_arms), dtype=np.bool_))
+    names = [str(arm) for arm in range(n_arms)]
+    program = make_program(weighted, weighted, Floors.of(names, floors).coupling_rows(zero_floors=True))
     return ColdProblem(program, highs_model(weighted, weighted, floors), float(weighted.max()))
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arcbandit.instance import GroupFloor
-from arcbandit.planning import Plan, PlanStatus, make_program, rows_without_zeros, solve_lp
+from arcbandit.floors import Floors, GroupFloor, named_groups
+from arcbandit.planning import Plan, PlanStatus, make_program, solve_lp
 
 COLUMN_TOLERANCE = 1e-12  # of a column's sum of shares, which is 1
 FLOOR_TOLERANCE = 4e-9  # of the largest coefficient of the floor's row
@@ -96,7 +96,10 @@ class Problem(NamedTuple):
 
     def program(self):
         """The same problem as the kernel sees it."""
-        return make_program(self.objective, self.revenue, rows_without_zeros(self.floors), self.members, self.available)
+        names = [str(arm) for arm in range(len(self.revenue_floors))]
+        groups = named_groups(self.groups, names, arms_have_names=False)
+        rows = Floors.of(names, self.revenue_floors, groups).coupling_rows()
+        return make_program(self.objective, self.revenue, rows, self.available)
 
 
 def check_allocation(problem, allocation):

@@ -61,8 +61,7 @@ def objects_of(instance: Instance) -> dict[object, object]:
     """An example, made from an instance, of everything that holds an array of the table."""
     analysis = analyse(instance)
     weighted = instance.weighted_means
-    floors = np.concatenate([instance.revenue_floors, [group.floor for group in instance.group_floors]])
-    program = make_program(weighted, weighted, floors, instance.group_members)
+    program = make_program(weighted, weighted, instance.floors.coupling_rows())
     arguments = {
         "objective_means": instance.mean_rewards,
         "constraint_means": instance.mean_rewards,
@@ -70,7 +69,8 @@ def objects_of(instance: Instance) -> dict[object, object]:
         "context_probabilities": instance.context_probabilities,
     }
     assert solve_lp(**arguments).value >= analysis.value - 1e-9  # it takes them, and ignores group floors
-    examples = [instance, analysis, analysis.plan, analysis.nearest_candidate, program, analysis.plan.basis]
+    found = analysis.plan
+    examples = [instance, instance.floors, analysis, found, analysis.nearest_candidate, program, found.basis]
     group = instance.group_floors[0] if instance.group_floors else GroupFloor("any", (0,), 0.0)
     return {solve_lp: arguments, **{type(example): example for example in [*examples, group]}}
 

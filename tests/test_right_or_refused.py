@@ -7,6 +7,7 @@ import pytest
 
 from arcbandit import InfeasibleError, Instance, PlanningError, analyse, paper_instance, plan, solve_lp
 from arcbandit.certificate import Coefficients, certify_least_shortfall, certify_optimal, proves_infeasible
+from arcbandit.floors import Floors
 from arcbandit.oracle import _SlackProblem
 from arcbandit.planning import PlanStatus, make_program
 from tests.certificates import Problem, check_optimal
@@ -106,7 +107,8 @@ class TestCertificate:
         np.array([0.5, 0.25]),
         np.zeros((0, 2), dtype=bool),
     )
-    PROGRAM = make_program(PROBLEM.objective, PROBLEM.revenue, PROBLEM.floors, PROBLEM.members)
+    FLOORS = Floors.of(["1", "2"], PROBLEM.floors)
+    PROGRAM = make_program(PROBLEM.objective, PROBLEM.revenue, FLOORS.coupling_rows())
 
     def test_the_right_plan_holds(self):
         certificate = certify_optimal(self.PROGRAM, np.array([[0.75], [0.25]]), np.array([0.0, 3.0]))

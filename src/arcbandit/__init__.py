@@ -17,7 +17,8 @@ from arcbandit.version import __version__
 
 if TYPE_CHECKING:
     from arcbandit.experiments.paper_instances import paper_instance
-    from arcbandit.instance import GroupFloor, Instance
+    from arcbandit.floors import GroupFloor
+    from arcbandit.instance import Instance
     from arcbandit.oracle import Analysis, analyse
     from arcbandit.planning import Plan, PlanStatus, plan, solve_lp
     from arcbandit.policies.bandit_q import BanditQ
@@ -97,7 +98,7 @@ _HOME = {
     "Decision": "arcbandit.policies.base",
     "DriftPlusPenalty": "arcbandit.policies.drift_plus_penalty",
     "Greedy": "arcbandit.policies.greedy",
-    "GroupFloor": "arcbandit.instance",
+    "GroupFloor": "arcbandit.floors",
     "Instance": "arcbandit.instance",
     "LOE2D": "arcbandit.policies.loe2d",
     "LagrangeCB": "arcbandit.policies.lagrange_cb",

@@ -27,7 +27,6 @@ from arcbandit.planning import (
     assemble_program,
     make_program,
     plan_over_all_floors,
-    rows_of_arms,
     solve_program,
 )
 
@@ -110,7 +109,7 @@ class Analysis:
     @property
     def candidate_count(self) -> int:
         """Number of sets with kappa - C members, as the paper counts them."""
-        n_constraints = self.instance.n_pairs + _n_rows(self.instance)
+        n_constraints = self.instance.n_pairs + len(self.instance.floors)
         return math.comb(n_constraints, self.instance.n_pairs - self.instance.n_contexts)
 
     @property
@@ -145,7 +144,7 @@ class Analysis:
         if self.regime == Regime.INFEASIBLE:
             raise InfeasibleError(
                 "The gaps of a candidate are measured from the optimum, but no allocation meets the floors.",
-                conflicting_floors=_row_names(self.instance, self.plan.conflicting_floors),
+                conflicting_floors=tuple(self.instance.floors.names[row] for row in self.plan.conflicting_floors),
                 least_shortfall=self.plan.total_shortfall,
             )
         _check(self.instance, active_set)
@@ -236,9 +235,9 @@ class _SlackProblem:
         self.weighted = instance.weighted_means
         self.n_arms, self.n_contexts = self.weighted.shape
         self.favour = favour
-        lower = np.concatenate([instance.revenue_floors, [group.floor for group in instance.group_floors]])
+        lower = instance.floors.amounts
         self.floors = np.concatenate([lower, -lower[met_exactly]])
-        self.rows = rows_of_arms(instance.group_members)
+        self.rows = instance.floors.rows_of_arms()
         for place, row in enumerate(met_exactly):
             for own in self.rows:
                 if row + 1 in own:
@@ -340,14 +339,14 @@ def _steepest(problem: _SlackProblem, end: _Point, slack: tuple[float, float], s
 def _largest_floors(instance: Instance) -> Floats:
     """The most that each arm can earn while the other floors are met, shape (K,)."""
     weighted = instance.weighted_means
-    floors = np.concatenate([instance.revenue_floors, [group.floor for group in instance.group_floors]])
+    rows = instance.floors.coupling_rows(zero_floors=True)
     largest = np.empty(instance.n_arms)
     for arm in range(instance.n_arms):
         objective = np.zeros_like(weighted)
         objective[arm] = weighted[arm]
-        own = floors.copy()
-        own[arm] = NO_FLOOR
-        found = solve_program(make_program(objective, weighted, own, instance.group_members))
+        others = rows.floors.copy()
+        others[arm] = NO_FLOOR
+        found = solve_program(make_program(objective, weighted, rows._replace(floors=others)))
         if found.status != PlanStatus.OPTIMAL:
             raise PlanningError(f"The solver gave up on the largest floor of arm {instance.arms[arm]!r}.")
         largest[arm] = (objective * found.allocation).sum()
@@ -359,18 +358,9 @@ def _at_stake(instance: Instance) -> float:
     return float(np.abs(instance.weighted_means).max(axis=0).sum())
 
 
-def _n_rows(instance: Instance) -> int:
-    return instance.n_arms + len(instance.group_floors)
-
-
-def _row_names(instance: Instance, rows: tuple[int, ...]) -> tuple[str, ...]:
-    names = [*instance.arms, *(group.name for group in instance.group_floors)]
-    return tuple(names[row] for row in rows)
-
-
 def _candidates(instance: Instance) -> Iterator[ActiveSet]:
     """Every set of kappa - C constraints, in the order floors, then pairs arm by arm."""
-    n_rows = _n_rows(instance)
+    n_rows = len(instance.floors)
     pairs = list(itertools.product(range(instance.n_arms), range(instance.n_contexts)))
     members = instance.n_pairs - instance.n_contexts
     for chosen in itertools.combinations(range(n_rows + len(pairs)), members):
@@ -381,7 +371,7 @@ def _candidates(instance: Instance) -> Iterator[ActiveSet]:
 def _check(instance: Instance, active_set: ActiveSet) -> None:
     instance_of("active_set", active_set, ActiveSet)
     for row in items("floors of a candidate", active_set.floors, "rows"):
-        whole("floors of a candidate", row, 0, _n_rows(instance) - 1)
+        whole("floors of a candidate", row, 0, len(instance.floors) - 1)
     shape = (instance.n_arms, instance.n_contexts)
     for pair in items("pairs of a candidate", active_set.pairs, "(arm, context)"):
         known = isinstance(pair, tuple) and len(pair) == 2

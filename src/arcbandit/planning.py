@@ -21,14 +21,14 @@ from arcbandit.certificate import (
     proves_infeasible,
 )
 from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
+from arcbandit.floors import CouplingRows, Floors, GroupFloor, arm_rows_of, named_groups
 from arcbandit.inputs.arrays import Axis, availability, check_amounts, matrix, vector
 from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm, by_arm_and_context, by_context, in_order
 from arcbandit.inputs.values import choice, instance_of
-from arcbandit.instance import GroupFloor, Instance, members_of_groups, named_groups
+from arcbandit.instance import Instance
 from arcbandit.kernels.planning import plan as plan_kernel
 from arcbandit.kernels.program import (
     FEASIBILITY_TOLERANCE,
-    NO_FLOOR,
     Basis,
     ByRow,
     PlanStatus,
@@ -49,8 +49,6 @@ __all__ = [
     "make_program",
     "plan",
     "plan_over_all_floors",
-    "rows_of_arms",
-    "rows_without_zeros",
     "solve_lp",
     "solve_program",
 ]
@@ -232,14 +230,12 @@ def solve_lp(
     for called, means in (("objective_means", objective), ("constraint_means", constraint)):
         check_amounts(f"context_probabilities * {called}", probabilities * means, *both_axes)
     names = tuple(str(arm) for arm in range(n_arms)) if arms is None else arms.names
-    groups = named_groups(group_floors, names, arms_have_names=arms is not None)
+    table = Floors.of(names, floors, named_groups(group_floors, names, arms_have_names=arms is not None))
     return _solve(
         objective,
         constraint,
         probabilities,
-        floors,
-        members_of_groups(groups, names),
-        np.array([group.floor for group in groups], dtype=np.float64),
+        table,
         availability(
             "available",
             in_order(mask, arms=arms, contexts=contexts),
@@ -249,7 +245,7 @@ def solve_lp(
         solver,
         on_infeasible,
         warm_start,
-        [f"arm {arm}" for arm in names] + [f"group {group.name}" for group in groups],
+        [f"{floor.kind} {floor.name}" for floor in table],
     )
 
 
@@ -282,14 +278,12 @@ def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero
         instance.mean_rewards,
         instance.mean_rewards,
         instance.context_probabilities,
-        instance.revenue_floors,
-        instance.group_members,
-        np.array([group.floor for group in instance.group_floors], dtype=np.float64),
+        instance.floors,
         None,
         solver,
         on_infeasible,
         None,
-        [*instance.arms, *(group.name for group in instance.group_floors)],
+        instance.floors.names,
         zero_floors=zero_floors,
     )
 
@@ -297,34 +291,27 @@ def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero
 def make_program(
     objective: Floats,
     revenue: Floats,
-    floors: Floats,
-    members: Flags,
+    rows: CouplingRows,
     available: Flags | None = None,
     weights: Floats | None = None,
 ) -> Program:
-    """The kernel's view of a problem: one row an arm, then one a group, whose members are given (G x K).
+    """The kernel's view of a problem whose floors have these rows.
 
     `objective` and `revenue` are mean rewards if `weights` are the contexts' probabilities, weighted ones if None.
     """
-    return assemble_program(objective, revenue, floors, rows_of_arms(members), available, weights)
-
-
-def rows_of_arms(members: Flags) -> list[list[int]]:
-    """The rows of each arm, counted from 1: its own floor, then those of its groups (members is G x K)."""
-    n_groups, n_arms = members.shape
-    return [
-        [arm + 1] + [n_arms + group + 1 for group in range(n_groups) if members[group, arm]] for arm in range(n_arms)
-    ]
-
-
-def rows_without_zeros(floors: Sequence[float] | Floats) -> Floats:
-    """The floors as rows of a program: a floor of zero promises nothing, so it has no row.
-
-    With a row, an arm would have to be left alone as soon as its reward is estimated below zero, and could never show
-    that it is not.
-    """
-    amounts = np.array(floors, dtype=np.float64)
-    return np.where(amounts == 0.0, NO_FLOOR, amounts)
+    n_contexts = objective.shape[1]
+    rewards = np.ascontiguousarray(objective, dtype=np.float64)
+    return Program(
+        objective=rewards,
+        revenue=np.ascontiguousarray(revenue, dtype=np.float64),
+        root=rewards,  # any finite matrix: a plain problem leans by nothing
+        lean=np.zeros(2),
+        weights=np.ones(n_contexts) if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
+        changed=np.zeros(n_contexts, dtype=np.bool_),
+        available=np.ones(objective.shape, dtype=np.bool_) if available is None else available,
+        floors=np.ascontiguousarray(rows.floors, dtype=np.float64),
+        arm_rows=rows.arm_rows,
+    )
 
 
 def assemble_program(
@@ -336,25 +323,7 @@ def assemble_program(
     weights: Floats | None = None,
 ) -> Program:
     """A program whose arm k takes part in the rows listed in rows[k], counted from 1, negative for sign -1."""
-    # One column says that row k is arm k's and no other's, so any other single rows get a second column.
-    own_row_only = all(list(own) == [arm + 1] for arm, own in enumerate(rows)) and len(floors) == len(rows)
-    width = 1 if own_row_only else max(2, *(len(own) for own in rows))
-    arm_rows = np.zeros((len(rows), width), dtype=np.int64)
-    for arm, own in enumerate(rows):
-        arm_rows[arm, : len(own)] = own
-    n_contexts = objective.shape[1]
-    rewards = np.ascontiguousarray(objective, dtype=np.float64)
-    return Program(
-        objective=rewards,
-        revenue=np.ascontiguousarray(revenue, dtype=np.float64),
-        root=rewards,  # any finite matrix: a plain problem leans by nothing
-        lean=np.zeros(2),
-        weights=np.ones(n_contexts) if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-        changed=np.zeros(n_contexts, dtype=np.bool_),
-        available=np.ones(objective.shape, dtype=np.bool_) if available is None else available,
-        floors=np.ascontiguousarray(floors, dtype=np.float64),
-        arm_rows=arm_rows,
-    )
+    return make_program(objective, revenue, CouplingRows(floors, arm_rows_of(rows, len(floors))), available, weights)
 
 
 def solve_program(program: Program, *, least_shortfall: bool = False, start: Basis | None = None) -> Solution:
@@ -385,9 +354,7 @@ def _solve(
     objective: Floats,
     revenue: Floats,
     probabilities: Floats,
-    floors: Floats,
-    members: Flags,
-    group_floors: Floats,
+    floors: Floors,
     available: Flags | None,
     solver: str,
     on_infeasible: str,
@@ -397,10 +364,11 @@ def _solve(
     zero_floors: bool = False,
 ) -> Plan:
     """Solve the problem, and turn what was found into a Plan or an error; `zero_floors` have rows if asked for."""
-    asked = np.concatenate([floors, group_floors])
-    rows = asked if zero_floors else rows_without_zeros(asked)
-    program = make_program(objective, revenue, rows, members, available, probabilities)
-    problem = Coefficients(probabilities * objective, probabilities * revenue, program.available, rows, members)
+    rows = floors.coupling_rows(zero_floors=zero_floors)
+    program = make_program(objective, revenue, rows, available, probabilities)
+    problem = Coefficients(
+        probabilities * objective, probabilities * revenue, program.available, rows.floors, floors.group_members
+    )
     certificate = None
     if solver == "simplex":
         start = _matching_basis(warm_start, program)
@@ -417,7 +385,7 @@ def _solve(
         solution = Solution(*solve_with_highs(program), shortfall_prices=np.zeros(len(names)), basis=no_basis)
     if solution.status == PlanStatus.PIVOT_LIMIT:
         raise PlanningError("The solver could neither find an optimal plan nor prove that there is none.")
-    found = _describe(problem, solution, asked, certificate)
+    found = _describe(problem, solution, floors.amounts, certificate)
     if found.status == PlanStatus.INFEASIBLE and on_infeasible == "raise":
         conflicting = tuple(names[row] for row in found.conflicting_floors)
         raise InfeasibleError(

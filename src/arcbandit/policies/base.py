@@ -24,8 +24,8 @@ from arcbandit.policies.state import Labels, Name, State, make_state, pulls_of
 from arcbandit.policies.streams import stream_of_worker, system_seed
 
 if TYPE_CHECKING:
+    from arcbandit.floors import GroupFloor
     from arcbandit.inputs.frames import Column, Table
-    from arcbandit.instance import GroupFloor
 
 PROBLEM = ("revenue_floors", "context_probabilities", "arms", "contexts", "group_floors", "available")
 
@@ -196,8 +196,7 @@ class Policy:
         self._state = make_state(
             configuration,
             labels,
-            tuple(blank.revenue_floors.tolist()),
-            tuple(blank.group_floors),
+            blank.floors,
             stream_of_worker(cast(int, configuration.seed), configuration.worker),
             blank.context_probabilities.copy(),
             availability("available", told.available, blank.mean_rewards.shape, columns),

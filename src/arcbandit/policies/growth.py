@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.floors import Floors, FloorKind, GroupFloor, without_zeros
 from arcbandit.inputs.arrays import flags
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
 from arcbandit.inputs.values import checked_name, non_negative, real, shown
-from arcbandit.instance import GroupFloor
 from arcbandit.kernels.planner import start_over
-from arcbandit.planning import rows_without_zeros
 from arcbandit.policies.learner import Progress
 from arcbandit.policies.state import Name, State, with_shape
 
@@ -23,9 +22,9 @@ def with_arm(state: State, name: str | None, floor: Any, available: "Column | No
     """One more arm, of which nothing is known."""
     owed = non_negative("floor", floor)
     labels = state.labels
+    floors = state.floors
     # A floor goes by the name of its arm or of its group.
-    taken = (*labels.arms, *(group.name for group in state.groups))
-    label = _new_name("arm", name, taken, len(labels.arms), labels.named_arms)
+    label = _new_name("arm", name, floors.names, len(labels.arms), labels.named_arms)
     row = np.ones(len(labels.contexts), dtype=np.bool_)
     if available is not None:
         mask = by_context("available", available, flags=True)
@@ -35,7 +34,7 @@ def with_arm(state: State, name: str | None, floor: Any, available: "Column | No
     return with_shape(
         state,
         replace(labels, arms=(*labels.arms, label)),
-        (*state.arm_floors, owed),
+        Floors.of((*labels.arms, label), [*_of_arms(floors), owed], floors.groups),
         state.retired,
         problem.context_probabilities.copy(),
         np.vstack([problem.available, row]),
@@ -52,7 +51,7 @@ def without_arm(state: State, arm: Name) -> State:
     if empty.size:
         context = labels.contexts[empty[0]] if labels.named_contexts else int(empty[0])
         raise InvalidInputError(f"arm {arm!r} must not be retired: context {context!r} would have no arm left.")
-    floors = (*state.arm_floors[:row], 0.0, *state.arm_floors[row + 1 :])
+    floors = _with_amount(state.floors, row, 0.0)
     probabilities = problem.context_probabilities.copy()
     retired = with_shape(state, labels, floors, state.retired | {row}, probabilities, available)
     retired.learner.memory.by_arm[:, row] = 0.0  # a queue of what is owed to the arm would go on counting
@@ -77,7 +76,7 @@ def with_context(state: State, name: str | None, probability: Any) -> State:
     return with_shape(
         state,
         replace(labels, contexts=(*labels.contexts, label)),
-        state.arm_floors,
+        state.floors,
         state.retired,
         np.append(problem.context_probabilities * (1.0 - share), share),
         np.hstack([problem.available, column]),
@@ -87,24 +86,36 @@ def with_context(state: State, name: str | None, probability: Any) -> State:
 def with_floor(state: State, arm_or_group: Name, floor: Any) -> State:
     """Another floor of an arm or, by its name, of a group."""
     owed = non_negative("floor", floor)
-    names = [group.name for group in state.groups]
-    if isinstance(arm_or_group, str) and arm_or_group in names:
-        place = names.index(arm_or_group)
-        group = state.groups[place]
-        groups = list(state.groups)
-        groups[place] = GroupFloor(group.name, group.arms, owed)
-        changed, row = replace(state, groups=tuple(groups)), len(state.labels.arms) + place
+    floors = state.floors
+    groups = [group.name for group in floors.groups]
+    if isinstance(arm_or_group, str) and arm_or_group in groups:
+        row = floors.n_arms + groups.index(arm_or_group)
     else:
         row = state.labels.arm(arm_or_group)
         if row in state.retired:
             raise InvalidInputError(f"arm {arm_or_group!r} is retired and can have no floor.")
-        floors = (*state.arm_floors[:row], owed, *state.arm_floors[row + 1 :])
-        changed = replace(state, arm_floors=floors)
+    changed = replace(state, floors=_with_amount(floors, row, owed))
     learner = state.learner
-    learner.problem.floors[row] = rows_without_zeros([owed])[0]
+    learner.problem.floors[row] = without_zeros([owed])[0]
     start_over(learner.planner)
     learner.progress[Progress.NEXT_PLAN] = 1
     return changed
+
+
+def _of_arms(floors: Floors) -> list[float]:
+    amounts: list[float] = floors.amounts[floors.rows_of(FloorKind.ARM)].tolist()
+    return amounts
+
+
+def _with_amount(floors: Floors, row: int, amount: float) -> Floors:
+    """The floors with another amount in one row."""
+    amounts, groups = _of_arms(floors), list(floors.groups)
+    if row < floors.n_arms:
+        amounts[row] = amount
+    else:
+        group = groups[row - floors.n_arms]
+        groups[row - floors.n_arms] = GroupFloor(group.name, group.arms, amount)
+    return Floors.of(floors.arms, amounts, groups)
 
 
 def _new_name(kind: str, name: str | None, taken: tuple[str, ...], count: int, named: bool) -> str:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.floors import GroupFloor
 from arcbandit.inputs.arrays import real_array
 from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm, by_arm_and_context, by_context, in_order
 from arcbandit.inputs.values import is_whole, whole
-from arcbandit.instance import GroupFloor, Instance
+from arcbandit.instance import Instance
 from arcbandit.policies.dials import even_probabilities
 
 if TYPE_CHECKING:

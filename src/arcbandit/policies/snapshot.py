@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arcbandit.floors import FloorKind, GroupFloor
 from arcbandit.inputs.arrays import availability
-from arcbandit.instance import GroupFloor
 from arcbandit.kernels.planner import planner_state, restore_planner
 from arcbandit.policies.configuration import configured
 from arcbandit.policies.learner import Progress, Rows
@@ -44,10 +44,8 @@ def _configuration(state: State) -> dict[str, Any]:
         "dials": dict(configuration.dial_values),
         "arms": list(labels.arms) if labels.named_arms else None,
         "contexts": list(labels.contexts) if labels.named_contexts else None,
-        "revenue_floors": list(state.arm_floors),
-        "group_floors": [
-            {"name": group.name, "arms": list(group.arms), "floor": group.floor} for group in state.groups
-        ],
+        "revenue_floors": state.floors.amounts[state.floors.rows_of(FloorKind.ARM)].tolist(),
+        "group_floors": [group.to_dict() for group in state.floors.groups],
         "context_probabilities": problem.context_probabilities.tolist(),
         "estimate_contexts": configuration.estimate_contexts,
         "noise_scale": configuration.noise_scale,
@@ -142,8 +140,7 @@ def _restored(
     state = make_state(
         configuration,
         Labels(blank.arms, blank.contexts, told.named_arms, told.named_contexts),
-        tuple(blank.revenue_floors.tolist()),
-        tuple(blank.group_floors),
+        blank.floors,
         statistics["stream"],
         blank.context_probabilities.copy(),
         availability("available", given["available"], blank.mean_rewards.shape, columns),

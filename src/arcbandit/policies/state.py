@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
+from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
-from arcbandit.instance import GroupFloor, members_of_groups
 from arcbandit.kernels.confidence import ByPair, make_statistics
 from arcbandit.kernels.planner import make_planner
-from arcbandit.planning import rows_of_arms, rows_without_zeros
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import (
     SETTINGS,
@@ -64,8 +63,7 @@ class State:
 
     configuration: Configuration
     labels: Labels
-    arm_floors: tuple[float, ...]
-    groups: tuple[GroupFloor, ...]
+    floors: Floors
     retired: frozenset[int]
     stream: int  # the seed of its stream of random numbers
     learner: Learner
@@ -96,37 +94,27 @@ class State:
 def make_state(
     configuration: Configuration,
     labels: Labels,
-    arm_floors: tuple[float, ...],
-    groups: tuple[GroupFloor, ...],
+    floors: Floors,
     stream: int,
     probabilities: NDArray[np.float64],
     available: NDArray[np.bool_],
 ) -> State:
     """A state in which nothing was seen yet."""
     kind = configuration.kind
-    if groups and not kind.supports_group_floors:
+    if floors.groups and not kind.supports_group_floors:
         raise InvalidInputError(f"{kind.__name__} does not keep group floors; give none.")
-    learner = make_learner(configuration, labels, arm_floors, groups, probabilities, available)
-    return State(configuration, labels, arm_floors, groups, frozenset(), stream, learner)
+    learner = make_learner(configuration, floors, probabilities, available)
+    return State(configuration, labels, floors, frozenset(), stream, learner)
 
 
 def make_learner(
-    configuration: Configuration,
-    labels: Labels,
-    arm_floors: tuple[float, ...],
-    groups: tuple[GroupFloor, ...],
-    probabilities: NDArray[np.float64],
-    available: NDArray[np.bool_],
+    configuration: Configuration, floors: Floors, probabilities: NDArray[np.float64], available: NDArray[np.bool_]
 ) -> Learner:
     """A learner that has seen nothing."""
     kind = configuration.kind
-    rows = rows_of_arms(members_of_groups(list(groups), list(labels.arms)))
-    arm_rows = np.zeros((len(rows), max(len(own) for own in rows)), dtype=np.int64)
-    for arm, own in enumerate(rows):
-        arm_rows[arm, : len(own)] = own
+    rows = floors.coupling_rows()
     n_arms, n_contexts = available.shape
-    floors = rows_without_zeros([*arm_floors, *(group.floor for group in groups)])
-    planner_shape = (n_arms, n_contexts, len(floors), arm_rows.shape[1]) if kind.plans else (0, 0, 0, 1)
+    planner_shape = (n_arms, n_contexts, len(floors), rows.arm_rows.shape[1]) if kind.plans else (0, 0, 0, 1)
     dials = {
         **kind.preset,
         **{dial.name: dial.number(configuration.dial_values[dial.name]) for dial in kind.dials},
@@ -136,8 +124,8 @@ def make_learner(
     return Learner(
         problem=KnownProblem(
             context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),
-            floors=floors,
-            arm_rows=arm_rows,
+            floors=rows.floors,
+            arm_rows=rows.arm_rows,
             available=np.ascontiguousarray(available),
         ),
         settings=_settings(configuration),
@@ -189,14 +177,14 @@ def pulls_of(state: State) -> NDArray[np.float64]:
 def with_shape(
     state: State,
     labels: Labels,
-    arm_floors: tuple[float, ...],
+    floors: Floors,
     retired: frozenset[int],
     probabilities: NDArray[np.float64],
     available: NDArray[np.bool_],
 ) -> State:
     """What was learnt, in memory of another shape; plans start cold once."""
     old = state.learner
-    learner = make_learner(state.configuration, labels, arm_floors, state.groups, probabilities, available)
+    learner = make_learner(state.configuration, floors, probabilities, available)
     arms, contexts = old.allocation.shape
     learner.statistics.by_pair[:, :arms, :contexts] = old.statistics.by_pair
     learner.statistics.context_counts[:contexts] = old.statistics.context_counts
@@ -211,4 +199,4 @@ def with_shape(
     totals = shares.sum(axis=0)
     even = available / available.sum(axis=0)
     learner.allocation[:] = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), even)
-    return replace(state, labels=labels, arm_floors=arm_floors, retired=retired, learner=learner)
+    return replace(state, labels=labels, floors=floors, retired=retired, learner=learner)

@@ -5,20 +5,17 @@ weighted means, the unit of the paper's tables, are p_c * mu_{k,c}, the revenue 
 always played in that context.
 """
 
-import json
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import tomli_w
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, InvalidInstanceError
+from arcbandit.floors import FloorKind, Floors, GroupFloor, named_groups
 from arcbandit.inputs.arrays import Axis, check_amounts, check_sum_is_one, matrix, vector
 from arcbandit.inputs.frames import (
     ARMS,
@@ -30,19 +27,8 @@ from arcbandit.inputs.frames import (
     by_context,
     in_order,
 )
-from arcbandit.inputs.values import (
-    checked_name,
-    fields,
-    file_path,
-    index_of,
-    instance_of,
-    is_whole,
-    items,
-    non_negative,
-    positive,
-    raised_as,
-    shown,
-)
+from arcbandit.inputs.values import fields, index_of, positive, raised_as, shown
+from arcbandit.instance.files import read_instance_file, write_instance_file
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column, Table
@@ -51,28 +37,6 @@ _GROUP_KEYS = ("name", "arms", "floor")
 _REQUIRED_KEYS = ("revenue_floors", "context_probabilities")
 _MEAN_KEYS = ("mean_rewards", "weighted_means")
 _OPTIONAL_KEYS = ("arms", "contexts", "noise_scale", "group_floors")
-
-
-@dataclass(frozen=True)
-class GroupFloor:
-    """A floor on the total revenue per round of a subset of arms, given by name or index.
-
-    Subsets of different group floors may overlap.
-    """
-
-    name: str
-    arms: tuple[str | int, ...]
-    floor: float
-
-    def __post_init__(self) -> None:
-        with raised_as(InvalidInstanceError):
-            object.__setattr__(self, "name", checked_name("The name of a group floor", self.name))
-            owner = f"group floor {self.name!r}"
-            arms = tuple(items(f"arms of {owner}", self.arms, "arm names or indices"))
-            if not arms:
-                raise InvalidInstanceError(f"arms of {owner} must hold at least one arm, got none.")
-            object.__setattr__(self, "arms", tuple(_arm_of_group(owner, arm) for arm in arms))
-            object.__setattr__(self, "floor", non_negative(f"floor of {owner}", self.floor))
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -90,12 +54,11 @@ class Instance:
     """
 
     mean_rewards: NDArray[np.float64]  # mu_{k,c}, shape (K, C)
-    revenue_floors: NDArray[np.float64]  # lambda_k, revenue per round, shape (K,)
+    floors: Floors  # of the arms and of groups of them, one table
     context_probabilities: NDArray[np.float64]  # p_c, shape (C,)
     arms: tuple[str, ...]
     contexts: tuple[str, ...]
     noise_scale: float  # sigma of the sub-Gaussian rewards
-    group_floors: tuple[GroupFloor, ...]
 
     def __init__(
         self,
@@ -112,16 +75,15 @@ class Instance:
             means, floors, probabilities, arms, contexts = _read_problem(
                 "mean_rewards", mean_rewards, revenue_floors, context_probabilities, arms, contexts
             )
-            groups = named_groups(group_floors, arms)
+            table = Floors.of(arms, floors, named_groups(group_floors, arms))
             scale = positive("noise_scale", noise_scale)
         parts = {
             "mean_rewards": means,
-            "revenue_floors": floors,
+            "floors": table,
             "context_probabilities": probabilities,
             "arms": arms,
             "contexts": contexts,
             "noise_scale": scale,
-            "group_floors": groups,
         }
         for part, value in parts.items():
             if isinstance(value, np.ndarray):
@@ -185,11 +147,19 @@ class Instance:
         return weighted
 
     @cached_property
+    def revenue_floors(self) -> NDArray[np.float64]:
+        """lambda_k, the floor of each arm: revenue per round, shape (K,), read-only."""
+        return self.floors.amounts[self.floors.rows_of(FloorKind.ARM)]
+
+    @property
+    def group_floors(self) -> tuple[GroupFloor, ...]:
+        """The floors of groups of arms."""
+        return self.floors.groups
+
+    @property
     def group_members(self) -> NDArray[np.bool_]:
         """Which arms (columns) each group floor (row) counts, shape (G, K), read-only."""
-        members = members_of_groups(self.group_floors, self.arms)
-        members.setflags(write=False)
-        return members
+        return self.floors.group_members
 
     @cached_property
     def _row_of_arm(self) -> dict[str, int]:
@@ -216,9 +186,7 @@ class Instance:
             "revenue_floors": self.revenue_floors.tolist(),
             "noise_scale": self.noise_scale,
             "mean_rewards": self.mean_rewards.tolist(),
-            "group_floors": [
-                {"name": group.name, "arms": list(group.arms), "floor": group.floor} for group in self.group_floors
-            ],
+            "group_floors": [group.to_dict() for group in self.group_floors],
         }
 
     @classmethod
@@ -240,54 +208,26 @@ class Instance:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read an instance from a .toml or .json file."""
-        with raised_as(InvalidInstanceError):
-            file = file_path("path", path)
-        parse = tomllib.loads if _suffix(file) == ".toml" else _parse_json
-        try:
-            return cls.from_dict(parse(file.read_text(encoding="utf-8")))
-        except FileNotFoundError as error:
-            raise InvalidInstanceError(f"{file}: no such file.") from error
-        except OSError as error:
-            raise InvalidInstanceError(f"{file}: cannot be read ({error.strerror}).") from error
-        except InvalidInputError as error:
-            raise InvalidInstanceError(f"{file}: {error}") from error
-        except (ValueError, RecursionError) as error:
-            raise InvalidInstanceError(f"{file}: is not valid {file.suffix[1:].upper()} ({error}).") from error
+        return read_instance_file(path, cls.from_dict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the instance to a .toml or .json file, whole or not at all."""
-        with raised_as(InvalidInstanceError):
-            file = file_path("path", path)
-        if _suffix(file) == ".toml":
-            text = tomli_w.dumps(self.to_dict())
-        else:
-            text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        destination = Path(os.path.realpath(file))  # replacing a link itself would leave its target stale
-        partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
-        try:
-            try:
-                partial.write_bytes(text.encode())
-                os.replace(partial, destination)
-            finally:
-                partial.unlink(missing_ok=True)
-        except OSError as error:
-            raise InvalidInstanceError(f"{file}: cannot be written ({error.strerror}).") from error
+        write_instance_file(path, self.to_dict())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instance):
             return NotImplemented
         return (
             np.array_equal(self.mean_rewards, other.mean_rewards)
-            and np.array_equal(self.revenue_floors, other.revenue_floors)
             and np.array_equal(self.context_probabilities, other.context_probabilities)
-            and (self.arms, self.contexts, self.noise_scale, self.group_floors)
-            == (other.arms, other.contexts, other.noise_scale, other.group_floors)
+            and (self.arms, self.contexts, self.noise_scale, self.floors)
+            == (other.arms, other.contexts, other.noise_scale, other.floors)
         )
 
     def __hash__(self) -> int:
         # Tuples of floats, not bytes: 0.0 and -0.0 are equal and must hash alike.
         means = tuple(self.mean_rewards.ravel().tolist())
-        return hash((means, tuple(self.revenue_floors.tolist()), self.arms, self.contexts, self.noise_scale))
+        return hash((means, self.floors, self.contexts, self.noise_scale))
 
     def __repr__(self) -> str:
         groups = f", {len(self.group_floors)} group floors" if self.group_floors else ""
@@ -345,75 +285,9 @@ def _names(axis: str, agreed: Names | None, count: int, counted: str) -> tuple[s
     return agreed.names
 
 
-def _arm_of_group(owner: str, arm: Any) -> str | int:
-    if isinstance(arm, str):
-        return str(arm)
-    if is_whole(arm) and arm >= 0:
-        return int(arm)
-    raise InvalidInputError(f"arms of {owner} must be names or indices from 0, got {shown(arm)}.")
-
-
-def named_groups(
-    groups: Iterable[GroupFloor], arms: tuple[str, ...], *, arms_have_names: bool = True
-) -> tuple[GroupFloor, ...]:
-    """Return the group floors with their arms by name, so that equal groups compare equal.
-
-    Where the arms have no names but stand-ins for them, groups must give them by index.
-    """
-    taken = set(arms) if arms_have_names else set()
-    place = {arm: row for row, arm in enumerate(arms)}
-    named = []
-    for position, group in enumerate(items("group_floors", groups, "GroupFloor")):
-        instance_of(f"group_floors[{position}]", group, GroupFloor)
-        if group.name in taken:
-            raise InvalidInputError(
-                f"group_floors[{position}] must have a name that no arm and no other group floor has, "
-                f"got {group.name!r}."
-            )
-        taken.add(group.name)
-        try:
-            members = tuple(arms[index_of("arm", arm, place, named=arms_have_names)] for arm in group.arms)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"arms of group floor {group.name!r}: {error}") from None
-        for at, member in enumerate(members):
-            if member in members[:at]:
-                raise InvalidInputError(
-                    f"arms of group floor {group.name!r} must be unique, got {member!r} more than once."
-                )
-        named.append(GroupFloor(group.name, members, group.floor))
-    return tuple(named)
-
-
-def members_of_groups(groups: Sequence[GroupFloor], arms: Sequence[str]) -> NDArray[np.bool_]:
-    """Which arms (columns) each group floor (row), its arms by name, counts, shape (G, K)."""
-    members = np.zeros((len(groups), len(arms)), dtype=np.bool_)
-    place = {arm: row for row, arm in enumerate(arms)}
-    for row, group in enumerate(groups):
-        members[row, [place[str(arm)] for arm in group.arms]] = True
-    return members
-
-
 def _groups_from_dicts(groups: object) -> list[GroupFloor]:
     if not isinstance(groups, list | tuple):
         raise InvalidInputError(f"group_floors must be a list of tables, got {shown(groups)}.")
     return [
         GroupFloor(**fields(f"group_floors[{position}]", group, _GROUP_KEYS)) for position, group in enumerate(groups)
     ]
-
-
-def _suffix(file: Path) -> str:
-    suffix = file.suffix.lower()
-    if suffix not in (".toml", ".json"):
-        raise InvalidInstanceError(f"{file}: an instance file must end in .toml or .json, got {file.suffix!r}.")
-    return suffix
-
-
-def _parse_json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_unique_keys)
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
-        raise ValueError("a key is given twice")
-    return data

@@ -51,27 +51,22 @@ def radius_factor(n_pairs, round_number, noise_scale):
 
 
 @rare_kernel
-def bounds_for_unplayed(statistics, available, factor, low, high):
-    """Bounds (low, high) that stand for the infinite ones of a pair never played.
+def bounds_for_unplayed(statistics, available, factor):
+    """Bounds (low, high) that stand for the infinite ones of a pair never played, if those of rewards are not known.
 
-    The bounds of the rewards if they are known (not NaN); else the largest upper bound of any played pair, and minus
-    that.
+    The largest upper bound of any pair that was played, and minus that; 1 before the first reward.
     """
-    if high == high and low == low:
-        return low, high
     n_arms, n_contexts = available.shape
     largest = -math.inf
     for arm in range(n_arms):
         for context in range(n_contexts):
             if statistics.by_pair[ByPair.PULLS, arm, context] > 0.0:
-                bound = (
-                    statistics.by_pair[ByPair.MEAN, arm, context]
-                    + factor * statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
-                )
+                root = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
+                bound = statistics.by_pair[ByPair.MEAN, arm, context] + factor * root
                 largest = max(largest, bound)
     if largest == -math.inf:
         largest = 1.0
-    return (low if low == low else -largest), (high if high == high else largest)
+    return -largest, largest
 
 
 @rare_kernel

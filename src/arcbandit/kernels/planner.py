@@ -10,7 +10,17 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel
 from arcbandit.kernels.planning import find_plan
-from arcbandit.kernels.program import SOMEBODY, Basis, ByContext, ByRow, Column, Count, Scalar, Workspace, make_workspace
+from arcbandit.kernels.program import (
+    SOMEBODY,
+    Basis,
+    ByContext,
+    ByRow,
+    Column,
+    Count,
+    Scalar,
+    Workspace,
+    make_workspace,
+)
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
 MEASURE_EVERY = 64

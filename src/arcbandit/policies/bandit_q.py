@@ -3,20 +3,15 @@
 import enum
 import math
 
-from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
+from arcbandit.compilation.compile import kernel
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.inverse_gaps import write_inverse_gaps
 from arcbandit.policies.learner import Outcome, Rows
 from arcbandit.policies.scaling import (
     LARGEST,
-    NEGLIGIBLE,
     add_to_queues,
     scaled,
-    scaled_bound,
-    scaled_floor,
-    squared_regression_error,
 )
 
 
@@ -33,12 +28,10 @@ class TotalRow(enum.IntEnum):
     SQUARES = 0  # of the surrogate rewards so far, summed
 
 
-
 class PairScratch(enum.IntEnum):
     """What is worked out per pair."""
 
     SCORES = 0
-
 
 
 @kernel
@@ -80,7 +73,9 @@ def learn(learner, context, arm, reward):
     add_to_queues(learner, arm, reward, queues)
     share = learner.allocation[arm, context]
     if share > 0.0:
-        surrogate = scaled(reward, learner.settings[0].mean_bound) * (queues[arm] + math.sqrt(learner.settings[0].horizon))
+        surrogate = scaled(reward, learner.settings[0].mean_bound) * (
+            queues[arm] + math.sqrt(learner.settings[0].horizon)
+        )
         learner.memory.totals[TotalRow.SQUARES] += surrogate * surrogate
         sums[arm] += surrogate / share
         top = sums[0]

@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
+from arcbandit.floors import Floors, GroupFloor
 from arcbandit.inputs.arrays import availability
 from arcbandit.inputs.values import LARGEST_NUMBER, amount, index_of, items, shown, truth, whole
 from arcbandit.instance import Instance
 from arcbandit.policies import growth, snapshot
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
 from arcbandit.policies.dials import Dial
-from arcbandit.policies.learner import Rows
+from arcbandit.policies.learner import Learner, Rows
 from arcbandit.policies.problem import told_problem
 from arcbandit.policies.rounds import PACKED_NO_BATCH, learn_nothing, make_batch
 from arcbandit.policies.state import Labels, Name, State, make_state, pulls_of
 from arcbandit.policies.streams import stream_of_worker, system_seed
 
 if TYPE_CHECKING:
-    from arcbandit.floors import GroupFloor
     from arcbandit.inputs.frames import Column, Table
 
 PROBLEM = ("revenue_floors", "context_probabilities", "arms", "contexts", "group_floors", "available")
@@ -162,7 +162,7 @@ class Policy:
         *,
         arms: Sequence[str] | None = None,
         contexts: Sequence[str] | int | None = None,
-        group_floors: "Iterable[GroupFloor]" = (),
+        group_floors: Iterable[GroupFloor] = (),
         noise_scale: float | None = None,
         reward_bounds: tuple[float, float] | None = None,
         mean_bound: float | None = None,
@@ -280,7 +280,12 @@ class Policy:
         return self._state.configuration.worker
 
     @property
-    def learner(self) -> Any:
+    def floors(self) -> Floors:
+        """What is guaranteed to each arm and group."""
+        return self._state.floors
+
+    @property
+    def learner(self) -> Learner:
         """What its kernels work on: for the simulator, and for those who write rules."""
         return self._state.learner
 

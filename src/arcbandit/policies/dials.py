@@ -29,11 +29,11 @@ class Dial:
     choices: tuple[str, ...] = ()
 
     def number(self, value: Any) -> float:
-        """The value as the kernels see it, checked."""
+        """The value as the kernels see it, checked: a place among the choices, or a number, whole if it must be."""
         if self.choices:
             if not isinstance(value, str) or value not in self.choices:
                 raise InvalidInputError(f"{self.name} must be one of {', '.join(self.choices)}, got {shown(value)}.")
-            return float(self.choices.index(value))
+            return self.choices.index(value)
         number = real(self.name, value)
         if abs(number) > LARGEST_DIAL:
             raise InvalidInputError(f"{self.name} must be within {LARGEST_DIAL:g} of zero, got {shown(value)}.")
@@ -46,7 +46,7 @@ class Dial:
             raise InvalidInputError(
                 f"{self.name} must be {between} {self.low:g} {joint} {self.high:g}, got {shown(value)}."
             )
-        return number
+        return int(number) if self.whole else number
 
     def plain(self, value: Any) -> float | str:
         """The value as snapshots hold it, checked: a string, an int or a float."""

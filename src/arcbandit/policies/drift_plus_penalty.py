@@ -3,20 +3,14 @@
 import enum
 import math
 
-from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
+from arcbandit.compilation.compile import kernel
+from arcbandit.kernels.confidence import explore_unplayed, radius_factor
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
-from arcbandit.policies.inverse_gaps import write_inverse_gaps
 from arcbandit.policies.learner import Outcome, Rows
 from arcbandit.policies.scaling import (
-    LARGEST,
-    NEGLIGIBLE,
     add_to_queues,
-    scaled,
     scaled_bound,
-    scaled_floor,
-    squared_regression_error,
 )
 
 
@@ -24,7 +18,6 @@ class ByArmRow(enum.IntEnum):
     """What is kept per arm."""
 
     QUEUE = 0
-
 
 
 @kernel

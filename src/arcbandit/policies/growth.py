@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.floors import Floors, FloorKind, GroupFloor, without_zeros
+from arcbandit.floors import FloorKind, Floors, GroupFloor, without_zeros
 from arcbandit.inputs.arrays import flags
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
 from arcbandit.inputs.values import checked_name, non_negative, real, shown

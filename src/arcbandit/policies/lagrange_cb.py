@@ -3,16 +3,13 @@
 import enum
 import math
 
-from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
+from arcbandit.compilation.compile import kernel
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
-from arcbandit.policies.inverse_gaps import write_inverse_gaps
 from arcbandit.policies.learner import Outcome, Rows
 from arcbandit.policies.scaling import (
     LARGEST,
     NEGLIGIBLE,
-    add_to_queues,
     scaled,
     scaled_bound,
     scaled_floor,
@@ -26,19 +23,16 @@ class ByArmRow(enum.IntEnum):
     LOG_WEIGHT = 0  # of Hedge
 
 
-
 class PairScratch(enum.IntEnum):
     """What is worked out per pair."""
 
     SCORES = 0
 
 
-
 class ArmScratch(enum.IntEnum):
     """What is worked out per arm."""
 
     WEIGHTS = 0
-
 
 
 @kernel
@@ -109,7 +103,9 @@ def learn(learner, context, arm, reward):
             learner.memory.by_arm[ByArmRow.LOG_WEIGHT, other] += root * smallest
             if other == arm:
                 earned = scaled(reward, settings[0].mean_bound)
-                learner.memory.by_arm[ByArmRow.LOG_WEIGHT, other] -= root * earned * (smallest / scaled_floor(learner, other))
+                learner.memory.by_arm[ByArmRow.LOG_WEIGHT, other] -= (
+                    root * earned * (smallest / scaled_floor(learner, other))
+                )
 
 
 class LagrangeCB(Policy):

@@ -1,6 +1,7 @@
 """What a rule is told, what it remembers and what it plans with: one nested tuple that crosses the compiled border."""
 
 import enum
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,12 +114,12 @@ def make_memory(rows: Rows, n_arms: int, n_contexts: int) -> Memory:
     )
 
 
-def record_of(names: tuple[str, ...], values: tuple[float, ...]) -> np.ndarray:
-    """A record array of one record of floats, shape (1,)."""
+def record_of(values: Mapping[str, float]) -> np.ndarray:
+    """A record array of one record, shape (1,), with these numbers by name: whole ones stay whole."""
+    kinds = [(name, np.int64 if isinstance(value, int) else np.float64) for name, value in values.items()]
     # A record without fields has no size, which no compiler likes.
-    kind = np.dtype([(name, np.float64) for name in names] or [("nothing", np.float64)], align=True)
-    record = np.zeros(1, dtype=kind).view(np.recarray)
-    for name, value in zip(names, values, strict=True):
+    record = np.zeros(1, dtype=np.dtype(kinds or [("nothing", np.float64)], align=True)).view(np.recarray)
+    for name, value in values.items():
         record[0][name] = value
     return record
 

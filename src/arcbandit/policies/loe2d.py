@@ -3,19 +3,15 @@
 import enum
 import math
 
-from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
+from arcbandit.compilation.compile import kernel
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.inverse_gaps import write_inverse_gaps
 from arcbandit.policies.learner import Outcome, Rows
 from arcbandit.policies.scaling import (
     LARGEST,
-    NEGLIGIBLE,
     add_to_queues,
-    scaled,
     scaled_bound,
-    scaled_floor,
     squared_regression_error,
 )
 
@@ -26,12 +22,10 @@ class ByArmRow(enum.IntEnum):
     QUEUE = 0
 
 
-
 class PairScratch(enum.IntEnum):
     """What is worked out per pair."""
 
     SCORES = 0
-
 
 
 @kernel

@@ -4,19 +4,14 @@ import enum
 import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.confidence import ByPair, explore_unplayed, radius_factor
+from arcbandit.kernels.confidence import radius_factor
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
-from arcbandit.policies.inverse_gaps import write_inverse_gaps
 from arcbandit.policies.learner import Outcome, Rows
 from arcbandit.policies.scaling import (
-    LARGEST,
-    NEGLIGIBLE,
-    add_to_queues,
     scaled,
     scaled_bound,
     scaled_floor,
-    squared_regression_error,
 )
 
 
@@ -53,7 +48,6 @@ class ArmScratch(enum.IntEnum):
     GAPS = 0
 
 
-
 @rare_kernel
 def step_optimistic_dual(n_arms, queues, before, gaps):
     """Q = max(0, Q + 2 G - G_prev); G_prev = G."""
@@ -82,7 +76,9 @@ def allocate(learner, context, t, stream):
         for arm in range(n_arms):
             if learner.problem.available[arm, column]:
                 bounds[arm, column] = min(scaled_bound(learner, arm, column, factor), 1.0)
-                logits[arm, column] += scaled((1.0 + learner.memory.by_arm[ByArmRow.QUEUE, arm]) * bounds[arm, column], learner.dials[0].alpha)
+                logits[arm, column] += scaled(
+                    (1.0 + learner.memory.by_arm[ByArmRow.QUEUE, arm]) * bounds[arm, column], learner.dials[0].alpha
+                )
                 top = max(top, logits[arm, column])
         total = 0.0
         for arm in range(n_arms):
@@ -98,7 +94,9 @@ def allocate(learner, context, t, stream):
             allocation[arm, column] /= total
             gaps[arm] -= weight * allocation[arm, column] * bounds[arm, column]
     if learner.dials[0].dual != Dual.REALISED:
-        step_optimistic_dual(n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps)
+        step_optimistic_dual(
+            n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps
+        )
     return Outcome.PLANNED
 
 
@@ -111,7 +109,9 @@ def learn(learner, context, arm, reward):
         for other in range(n_arms):
             gaps[other] = scaled_floor(learner, other)
         gaps[arm] -= scaled(reward, learner.settings[0].mean_bound)
-        step_optimistic_dual(n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps)
+        step_optimistic_dual(
+            n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps
+        )
 
 
 class Optimistic3(Policy):

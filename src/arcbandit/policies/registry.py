@@ -64,7 +64,9 @@ def _loaded(point: EntryPoint) -> type[Policy]:
     except Exception as error:
         raise InvalidInputError(f"Policy {point.name!r} cannot be loaded by {where}: {error!r}.") from error
     if not is_rule(kind):
-        raise InvalidInputError(f"Policy {point.name!r} must be a subclass of Policy with a rule, but {where} is {shown(kind)}.")
+        raise InvalidInputError(
+            f"Policy {point.name!r} must be a subclass of Policy with a rule, but {where} is {shown(kind)}."
+        )
     if kind.name != point.name:
         raise InvalidInputError(f"Policy {point.name!r} must go by the name of {where}, but its name is {kind.name!r}.")
     return kind  # type: ignore[no-any-return]

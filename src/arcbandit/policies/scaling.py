@@ -20,7 +20,10 @@ def scaled_bound(learner, arm, context, factor):
     """The mean reward of a pair plus `factor` times n^(-1/2), scaled; 1 for a pair never played."""
     inverse_root = learner.statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
     if inverse_root > 0.0:
-        return scaled(learner.statistics.by_pair[ByPair.MEAN, arm, context] + factor * inverse_root, learner.settings[0].mean_bound)
+        return scaled(
+            learner.statistics.by_pair[ByPair.MEAN, arm, context] + factor * inverse_root,
+            learner.settings[0].mean_bound,
+        )
     return 1.0
 
 

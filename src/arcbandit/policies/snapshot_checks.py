@@ -228,7 +228,12 @@ def _check_retired(configuration: Mapping[str, Any]) -> None:
     n_arms = len(configuration["revenue_floors"])
     _require("configuration.retired", all(arm < n_arms for arm in retired), f"arms below {n_arms}", retired)
     for arm in retired:
-        _require("configuration.available", not any(configuration["available"][arm]), f"False for the retired arm {arm}", True)
+        _require(
+            "configuration.available",
+            not any(configuration["available"][arm]),
+            f"False for the retired arm {arm}",
+            True,
+        )
         owed = configuration["revenue_floors"][arm]
         _require("configuration.revenue_floors", owed == 0, f"0 for the retired arm {arm}", owed)
 
@@ -252,7 +257,12 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     rewards, decisions = statistics["rewards"], statistics["decisions"]
     _require("statistics.rewards", rewards == sum(map(int, pulls.flat)), "the sum of the counts of pairs", rewards)
     # Contexts are counted with decisions, and with rewards of a log if asked for.
-    _require("statistics.decisions", decisions <= sum(map(int, counts)), "at most the sum of the counts of contexts", decisions)
+    _require(
+        "statistics.decisions",
+        decisions <= sum(map(int, counts)),
+        "at most the sum of the counts of contexts",
+        decisions,
+    )
 
 
 def _check_allocation(configuration: Mapping[str, Any], planner: Mapping[str, Any]) -> None:

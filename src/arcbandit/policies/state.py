@@ -115,10 +115,7 @@ def make_learner(
     rows = floors.coupling_rows()
     n_arms, n_contexts = available.shape
     planner_shape = (n_arms, n_contexts, len(floors), rows.arm_rows.shape[1]) if kind.plans else (0, 0, 0, 1)
-    dials = {
-        **kind.preset,
-        **{dial.name: dial.number(configuration.dial_values[dial.name]) for dial in kind.dials},
-    }
+    dials = {dial.name: dial.number(configuration.dial_values[dial.name]) for dial in kind.dials}
     progress = np.zeros(len(Progress), dtype=np.int64)
     progress[Progress.NEXT_PLAN] = 1
     return Learner(
@@ -129,7 +126,7 @@ def make_learner(
             available=np.ascontiguousarray(available),
         ),
         settings=_settings(configuration),
-        dials=record_of(tuple(dials), tuple(dials.values())),
+        dials=record_of({**kind.preset, **dials}),
         statistics=make_statistics(n_arms, n_contexts),
         memory=make_memory(kind.rows, n_arms, n_contexts),
         planner=make_planner(*planner_shape),

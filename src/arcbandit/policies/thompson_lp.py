@@ -43,7 +43,7 @@ def allocate(learner, context, t, stream):
     dials = learner.dials[0]
     noise_scale = learner.settings[0].noise_scale
     begin_planning(learner)
-    attempts = 1 + int(dials.redraws)
+    attempts = 1 + dials.redraws
     outcome = Outcome.PLANNED.value
     for attempt in range(attempts + 1):
         own = attempt < attempts

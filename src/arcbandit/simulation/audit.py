@@ -12,7 +12,7 @@ from arcbandit.instance import Instance
 from arcbandit.oracle import Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
-from arcbandit.policies.state import Rule
+from arcbandit.policies.configuration import Configuration
 from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.playable import playable
 from arcbandit.simulation.run import Progress, simulate
@@ -51,7 +51,7 @@ class Audit(NamedTuple):
 
 def audit(
     instance: Instance,
-    policy: "str | Policy",
+    policy: "str | Policy | Configuration",
     horizon: int,
     epochs: int = 5,
     seed: int = 0,
@@ -71,13 +71,13 @@ def audit(
     True
     """
     instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
-    if not isinstance(policy, str | Policy):
+    if not isinstance(policy, str | Policy | Configuration):
         raise InvalidInputError(f"policy must be a name or a policy, got {shown(policy)}.")
     found = analyse(instance)
     if found.regime == Regime.INFEASIBLE or found.suboptimality_gap is None:
         raise InvalidInputError("The audit needs an instance whose floors can be met and that has other active sets.")
     configured = playable(policy, instance, None, "policy")
-    if configured.rule > Rule.THOMPSON_LP:
+    if not isinstance(configured, Configuration) or not configured.kind.plans:
         raise InvalidInputError(f"The audit is of policies that plan, but {configured.name!r} does not.")
     trace = simulate(
         instance,

@@ -25,8 +25,9 @@ from arcbandit.simulation.device_kernels import (
     tuples_of,
 )
 from arcbandit.simulation.fold import N_BINS, FoldedEpochs, bins_in_use, cells_of, make_moments
-from arcbandit.simulation.loop import World
+from arcbandit.simulation.loop import loop_of
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
+from arcbandit.simulation.world import World
 
 Floats = NDArray[np.float64]
 
@@ -73,9 +74,11 @@ def play_on_device(
     Yields the records in that memory, shapes (chunk, N_TOTALS, P) and (chunk, N_KINDS, P, M), valid until the next.
     """
     cuda = import_cuda()
-    n_rows = bound._problem.floors.shape[0]
-    entries = entries_of({"world": world} | tuples_of(bound, window))
-    play = play_kernel(int(bound.rule), tuple(field for field, _ in entries))
+    learner, rule = bound.learner, type(bound)
+    n_rows = learner.problem.floors.shape[0]
+    entries = entries_of({"world": world} | tuples_of(learner, window))
+    loop = loop_of(rule.allocate, rule.learn, rule.plans)
+    play = play_kernel(loop, tuple(field for field, _ in entries))
     shared = [
         cuda.to_device(value) if isinstance(value, np.ndarray) else value for field, value in entries if field.shared
     ]
@@ -143,7 +146,7 @@ def epochs_of_a_chunk(epochs: int, bytes_of_an_epoch: int) -> int:
 
 def state_bytes(bound: Policy, window: int = 0) -> int:
     """Bytes of the local arrays with which a thread plays this policy, as if no place fitted a byte."""
-    return sum(value.nbytes for field, value in entries_of(tuples_of(bound, window)) if not field.shared)
+    return sum(value.nbytes for field, value in entries_of(tuples_of(bound.learner, window)) if not field.shared)
 
 
 def state_fits(bound: Policy, window: int) -> bool:
@@ -155,10 +158,10 @@ def check_state(bound: Policy, window: int) -> None:
     """Refuse a policy whose state is more than a thread may have."""
     if not state_fits(bound, window):
         needed, allowed = state_bytes(bound, window), largest_state_bytes()
-        n_arms, n_contexts = bound._problem.available.shape
+        n_arms, n_contexts = bound.learner.problem.available.shape
         watched = f" and a window of {window:,} rounds" if window else ""
         raise InvalidInputError(
-            f"{n_arms} arms, {n_contexts} contexts, {bound._problem.floors.shape[0]} floors{watched} need {needed:,} "
+            f"{n_arms} arms, {n_contexts} contexts, {bound.learner.problem.floors.shape[0]} floors{watched} need {needed:,} "
             f"bytes for each epoch on device 'cuda', which allows {allowed:,}; play with device 'cpu'."
         )
 

@@ -16,51 +16,37 @@ from numpy.typing import NDArray
 from arcbandit.compilation.compile import config, kernel
 from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.confidence import Statistics
+from arcbandit.kernels.planner import Planner
 from arcbandit.kernels.program import Workspace
-from arcbandit.policies.base import Policy
-from arcbandit.policies.state import KnownProblem, Memory
+from arcbandit.policies.learner import KnownProblem, Learner, Memory, Stream
 from arcbandit.simulation.fold import bin_of, merge_lanes, pack_cell, place_of_cell, take_in_lane, value_at
-from arcbandit.simulation.loop import Meters, World, make_meters, play_rounds
+from arcbandit.simulation.meters import Meters, Record, make_meters
+from arcbandit.simulation.world import World
 
 Floats = NDArray[np.float64]
 
 
-class Allocation(NamedTuple):
-    """The allocation as a tuple of one array, so that it is written out as the others are."""
-
-    shares: NDArray[np.float64]  # w(t), shape (K, C)
-
-
-# The arguments of play_rounds that hold arrays, by name and in its order.
-TUPLES: dict[str, type] = {
-    "world": World,
-    "problem": KnownProblem,
-    "statistics": Statistics,
-    "memory": Memory,
-    "workspace": Workspace,
-    "allocation": Allocation,
-    "meters": Meters,
-}
-# What no rule writes to stays in the memory that all threads share; estimated probabilities are an epoch's own.
-READ_ONLY = {("world", field) for field in World._fields} | {
-    ("problem", field) for field in KnownProblem._fields if field != "context_probabilities"
-}
+# What a thread only reads stays in the memory that all threads share; estimated probabilities are an epoch's own.
+READ_ONLY = ("world", "learner.problem", "learner.settings", "learner.dials")
+WRITTEN = ("learner.problem.context_probabilities",)
 # Observed rewards: their number is no part of a shape, or every set of them would need a kernel of its own.
-OF_ANY_LENGTH = ("samples", "sample_start")
+OF_ANY_LENGTH = ("world.samples", "world.sample_start")
 
 
 class Field(NamedTuple):
-    """One field of one tuple, shared by all threads or local: a scalar or of any length, or of this shape and type."""
+    """An array or number somewhere in nested tuples, shared by all threads or local.
 
-    tuple_name: str
-    name: str
+    It is a number or an array of any length, or of this shape and type.
+    """
+
+    path: str  # the names of the fields that lead to it, joined by dots
     shape: tuple[int, ...] = ()
     dtype: str = ""
 
     @property
     def variable(self) -> str:
         """Its name in the kernel."""
-        return f"{self.tuple_name}_{self.name}"
+        return self.path.replace(".", "_")
 
     @property
     def view(self) -> str:
@@ -70,30 +56,39 @@ class Field(NamedTuple):
     @property
     def shared(self) -> bool:
         """Whether all threads read the same one."""
-        return (self.tuple_name, self.name) in READ_ONLY
+        return self.path not in WRITTEN and any(
+            self.path == part or self.path.startswith(f"{part}.") for part in READ_ONLY
+        )
 
 
-def tuples_of(bound: Policy, window: int) -> dict[str, Any]:
-    """The tuples of TUPLES that a policy brings, nothing seen yet."""
-    return {
-        "problem": bound._problem,
-        "statistics": bound._statistics,
-        "memory": bound._memory,
-        "workspace": bound._workspace,
-        "allocation": Allocation(bound._allocation),
-        "meters": make_meters(bound._problem.floors.shape[0], window),
-    }
+def tuples_of(learner: Learner, window: int) -> dict[str, Any]:
+    """The arguments of `play_rounds` that a policy brings and that hold arrays, nothing seen yet."""
+    return {"learner": learner, "meters": make_meters(learner.problem.floors.shape[0], window)}
 
 
 def entries_of(tuples: dict[str, Any]) -> list[tuple[Field, Any]]:
-    """The fields of the tuples with their values."""
-    entries = []
-    for tuple_name, values in tuples.items():
-        for name, value in zip(values._fields, values, strict=True):
-            sized = isinstance(value, np.ndarray) and name not in OF_ANY_LENGTH
-            shape = (value.shape, value.dtype.name) if sized else ()
-            entries.append((Field(tuple_name, name, *shape), value))
+    """The fields of nested tuples with their values."""
+    entries: list[tuple[Field, Any]] = []
+    for name, value in tuples.items():
+        if hasattr(value, "_fields"):
+            entries += entries_of({f"{name}.{field}": part for field, part in value._asdict().items()})
+        else:
+            sized = isinstance(value, np.ndarray) and name not in OF_ANY_LENGTH and value.dtype.names is None
+            entries.append((Field(name, value.shape, value.dtype.name) if sized else Field(name), value))
     return entries
+
+
+def tuple_source(name: str, kind: Any) -> str:
+    """The text that puts a nested tuple of this type together from the variables of its fields."""
+    parts = [
+        tuple_source(f"{name}.{field}", NESTED[inner]) if inner in NESTED else f"{name}.{field}".replace(".", "_")
+        for field, inner in ((field, kind.__annotations__[field]) for field in kind._fields)
+    ]
+    return f"{kind.__name__}({', '.join(parts)})"
+
+
+TUPLES = (World, Learner, KnownProblem, Statistics, Memory, Planner, Workspace, Meters, Stream, Record)
+NESTED: dict[Any, Any] = {kind: kind for kind in TUPLES}
 
 
 def start_values(entries: list[tuple[Field, Any]]) -> Floats:
@@ -123,22 +118,19 @@ def copy_3(start: Any, offset: int, target: Any) -> None:
 
 
 @cache
-def play_kernel(rule: int, fields: tuple[Field, ...]) -> Any:
-    """The kernel in which each thread plays an epoch of this rule.
-
-    The rule is a constant of it, so that the compiler drops the code of all others.
-    """
+def play_kernel(play_rounds: Any, fields: tuple[Field, ...]) -> Any:
+    """The kernel in which each thread plays an epoch by the loop of a rule."""
     types_by_name = {name: getattr(types, name) for name in ("float64", "int64", "int32", "int8")} | {
         "bool": types.boolean
     }
-    tuples = {kind.__name__: kind for kind in TUPLES.values()}
+    tuples = {kind.__name__: kind for kind in TUPLES}
     copies = {"copy_1": copy_1, "copy_2": copy_2, "copy_3": copy_3}
     views = {field.view: with_shape(field.shape) for field in fields if field.shared and field.shape}
     names = copies | views | tuples | types_by_name | {"play_rounds": play_rounds}
-    return compile_for_device("play_epochs", play_source(rule, fields), names)
+    return compile_for_device("play_epochs", play_source(fields), names)
 
 
-def play_source(rule: int, fields: tuple[Field, ...]) -> str:
+def play_source(fields: tuple[Field, ...]) -> str:
     """The kernel as text."""
     local = []
     offset = 0
@@ -158,18 +150,14 @@ def play_source(rule: int, fields: tuple[Field, ...]) -> str:
         local.append(f"{field.variable} = cuda.local.array({shape}, {dtype}){part}")
         local.append(f"copy_{len(shape)}(start, {offset}, {field.variable})")
         offset += math.prod(field.shape)
-    tuples = [
-        f"{kind.__name__}({', '.join(field.variable for field in fields if field.tuple_name == name)})"
-        for name, kind in TUPLES.items()
-    ]
-    tuples = [text + ".shares" if text.startswith(Allocation.__name__) else text for text in tuples]
+    world, learner, meters = (tuple_source(kind.__name__.lower(), kind) for kind in (World, Learner, Meters))
     lines = [
         "place = cuda.grid(1)",
         "if place >= count:",
         "    return",
         *local,
-        f"play_rounds({rule}, {', '.join(tuples)}, seed, first_epoch + place, 1, horizon, checkpoints, "
-        "records[place], floor_records[place])",
+        f"play_rounds({world}, {learner}, {meters}, Stream(seed, first_epoch + place, 0), 1, horizon, "
+        "Record(checkpoints, records[place], floor_records[place]))",
     ]
     shared = ", ".join(field.variable for field in fields if field.shared)
     head = f"def play_epochs({shared}, start, seed, first_epoch, count, horizon, checkpoints, records, floor_records):"

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.inputs.values import LONGEST_HORIZON, file_path, is_whole, shown, whole
 from arcbandit.instance import Instance
-from arcbandit.simulation.loop import RewardModel
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
+from arcbandit.simulation.world import RewardModel
 
 try:
     import gymnasium

@@ -11,7 +11,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.arrays import check_amounts, real_array
 from arcbandit.inputs.values import items, shown
 from arcbandit.instance import Instance
-from arcbandit.simulation.loop import RewardModel
+from arcbandit.simulation.world import RewardModel
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column

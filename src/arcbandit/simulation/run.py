@@ -2,8 +2,8 @@
 
 import itertools
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 import joblib
 import numba
@@ -11,24 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.arrays import availability
-from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm_and_context, in_order
 from arcbandit.inputs.values import (
     LONGEST_HORIZON,
     caller,
-    checked_name,
     choice,
     instance_of,
-    is_real,
     is_whole,
-    items,
     shown,
     whole,
 )
 from arcbandit.instance import Instance
 from arcbandit.kernels.program import PlanStatus
-from arcbandit.planning import Plan, solve_lp
-from arcbandit.policies.base import Policy
+from arcbandit.policies.configuration import Configuration
+from arcbandit.simulation.arguments import read_checkpoints, read_gap, read_mask
 from arcbandit.simulation.device import (
     DeviceFolder,
     check_state,
@@ -38,10 +33,10 @@ from arcbandit.simulation.device import (
     to_host,
     use_cuda,
 )
+from arcbandit.simulation.epoch import Progress, Task, bind, find_optimum, make_world, one_round, run_task
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
-from arcbandit.simulation.loop import World, make_meters, play_rounds
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
-from arcbandit.simulation.playable import playable
+from arcbandit.simulation.playable import Policies, labelled_policies
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
@@ -52,30 +47,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-DEFAULT_CHECKPOINTS = 300
-# Pairs times rounds between two looks at the clock and the keyboard: about a tenth of a second.
-WORK_BETWEEN_LOOKS = 2_000_000
 KEPT = ("epochs", "summary")
 MOST_EPOCHS = 2**32 - 1  # the counter of the random numbers, and those of the bins, have 32 bits for them
-
-Progress = Callable[[int], None]  # called with the number of rounds played since the last call
-
-
-class Task(NamedTuple):
-    """One epoch of one policy."""
-
-    instance: Instance
-    label: str
-    policy: Policy  # unbound
-    rewards: "str | ObservedRewards"
-    available: NDArray[np.bool_] | None
-    optimum: Plan
-    suboptimality_gap: float
-    horizon: int
-    seed: int
-    epoch: int
-    checkpoints: NDArray[np.int64]
-    window: int
 
 
 class Options(TypedDict, total=False):
@@ -88,9 +61,6 @@ class Options(TypedDict, total=False):
     available: "Table | None"
     suboptimality_gap: float | None
     progress: Progress | None
-
-
-Policies = Sequence[str | Policy] | Mapping[str, str | Policy]
 
 
 @overload
@@ -190,14 +160,14 @@ def simulate(
     choice("keep", keep, (*KEPT, None))
     if progress is not None:
         caller("progress", progress)
-    gap = _gap(suboptimality_gap)
+    gap = read_gap(suboptimality_gap)
     on_device = use_cuda(device)
     kept = keep or ("summary" if on_device else "epochs")
-    mask = _mask(available, instance)
-    labelled = _labelled(policies, instance, mask)
+    mask = read_mask(available, instance)
+    labelled = labelled_policies(policies, instance, mask)
     source = RewardSource(rewards, instance)
-    places = _checkpoints(checkpoints, horizon)
-    optimum = _optimum(instance, mask)
+    places = read_checkpoints(checkpoints, horizon)
+    optimum = find_optimum(instance, mask)
     tasks = {
         label: Task(
             instance,
@@ -217,9 +187,16 @@ def simulate(
     }
     # Checked before any work is done: a policy that does not fit the instance says so at once.
     for task in tasks.values():
-        bound = bind(task)
-        if on_device:
-            check_state(bound, length)
+        if isinstance(task.policy, Configuration):
+            bound = bind(task, task.policy)
+            if on_device:
+                check_state(bound, length)
+        elif on_device:
+            raise InvalidInputError(
+                f"policies must be compiled to be played on device 'cuda', but {task.label!r} is a plain object."
+            )
+        else:
+            run_task(one_round(task))
     settings = {
         "instance": instance.to_dict(),
         "optimal_value": optimum.value,
@@ -244,70 +221,10 @@ def simulate(
 
 def fits_device(instance: Instance, policies: Policies, horizon: int) -> bool:
     """Whether a GPU, which must be there, can play every one of the policies on the instance."""
-    labelled = _labelled(policies, instance, None)
-    return all(state_fits(policy.for_instance(instance, horizon=horizon), 0) for policy in labelled.values())
-
-
-def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
-    """Play one epoch; return its sums (N_TOTALS, P) and floors' sums (4, P, M) at the checkpoints."""
-    bound = bind(task)
-    world = make_world(task)
-    n_rows = bound._problem.floors.shape[0]
-    meters = make_meters(n_rows, task.window)
-    record = np.zeros((N_TOTALS, len(task.checkpoints)))
-    floor_record = np.zeros((N_KINDS, len(task.checkpoints), n_rows))
-    stretch = max(1, WORK_BETWEEN_LOOKS // task.instance.n_pairs)
-    for first in range(1, task.horizon + 1, stretch):
-        last = min(first + stretch - 1, task.horizon)
-        play_rounds(
-            int(bound.rule),
-            world,
-            bound._problem,
-            bound._statistics,
-            bound._memory,
-            bound._workspace,
-            bound._allocation,
-            meters,
-            task.seed,
-            task.epoch,
-            first,
-            last,
-            task.checkpoints,
-            record,
-            floor_record,
-        )
-        if progress is not None:
-            progress(last - first + 1)
-    return record, floor_record
-
-
-def bind(task: Task) -> Policy:
-    """The policy of a task, nothing seen yet."""
-    return task.policy.for_instance(
-        task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch, worker=0
-    )
-
-
-def make_world(task: Task) -> World:
-    """What the policy of a task is not told."""
-    source = RewardSource(task.rewards, task.instance)
-    optimum = task.optimum
-    # A floor of zero is no constraint of any rule, even where it holds with equality.
-    asks_for_nothing = np.concatenate([optimum.revenue_floors, optimum.group_floors]) == 0.0
-    slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors]) | asks_for_nothing
-    return World(
-        mean_rewards=task.instance.mean_rewards.copy(),
-        revenues=task.instance.mean_rewards * task.instance.context_probabilities,
-        probabilities=task.instance.context_probabilities.copy(),
-        optimal_value=optimum.value,
-        used_pairs=np.ascontiguousarray(~optimum.idle_pairs),
-        slack_floors=slack_floors,
-        optimal_columns=int((~optimum.idle_pairs).sum() + slack_floors.sum()),
-        model=int(source.model),
-        noise_scale=task.instance.noise_scale,
-        samples=source.samples,
-        sample_start=source.sample_start,
-        suboptimality_gap=float(task.suboptimality_gap),
+    labelled = labelled_policies(policies, instance, None)
+    return all(
+        isinstance(policy, Configuration) and state_fits(policy.for_instance(instance, horizon=horizon), 0)
+        for policy in labelled.values()
     )
 
 
@@ -358,7 +275,7 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
             yield run_task(task, progress)
         return
     # One round compiles everything; workers that compiled at the same time would only wait for each other.
-    run_task(tasks[0]._replace(horizon=1, checkpoints=np.ones(1, dtype=np.int64)))
+    run_task(one_round(tasks[0]))
     parallel = joblib.Parallel(
         n_jobs=-1 if jobs is None else min(int(jobs), len(tasks)), prefer="threads", return_as="generator"
     )
@@ -370,89 +287,18 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
 
 def _on_device(tasks: dict[str, Task], epochs: int, progress: Progress | None) -> Played:
     for label, task in tasks.items():
-        chunks = play_on_device(bind(task), make_world(task), task.horizon, epochs, task.checkpoints, task.window)
+        chunks = play_on_device(
+            bind(task, cast(Configuration, task.policy)),
+            make_world(task),
+            task.horizon,
+            epochs,
+            task.checkpoints,
+            task.window,
+        )
         for records, floor_records in chunks:
             if progress is not None:
                 progress(records.shape[0] * task.horizon)
             yield label, records, floor_records
-
-
-def _optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Plan:
-    index = {name: place for place, name in enumerate(instance.arms)}
-    groups = [
-        type(group)(group.name, tuple(index[str(arm)] for arm in group.arms), group.floor)
-        for group in instance.group_floors
-    ]
-    return solve_lp(
-        instance.mean_rewards,
-        instance.mean_rewards,
-        instance.revenue_floors,
-        instance.context_probabilities,
-        group_floors=groups,
-        available=available,
-        on_infeasible="least_shortfall",
-    )
-
-
-def _labelled(policies: Policies, instance: Instance, available: NDArray[np.bool_] | None) -> dict[str, Policy]:
-    if isinstance(policies, (str, Policy)):
-        policies = [policies]
-    labelled: dict[str, Policy] = {}
-    pairs: list[tuple[str | None, Any]]
-    if isinstance(policies, Mapping):
-        pairs = [(checked_name("label in policies", label), chosen) for label, chosen in policies.items()]
-    else:
-        pairs = [(None, chosen) for chosen in items("policies", policies, "names or policies")]
-    for label, chosen in pairs:
-        configured = playable(chosen, instance, available)
-        if configured.replan != "always":
-            raise InvalidInputError(
-                f"policies must plan in every round of a simulation, but replan is {configured.replan!r}."
-            )
-        name = configured.label if label is None else label
-        if not isinstance(name, str):
-            raise InvalidInputError(f"policies must have words for labels, got {name!r}.")
-        if name in labelled:
-            raise InvalidInputError(f"policies must have labels of their own, but two are {name!r}; give a mapping.")
-        labelled[name] = configured
-    if not labelled:
-        raise InvalidInputError("policies must hold at least one policy, got none.")
-    return labelled
-
-
-def _checkpoints(chosen: "int | Iterable[int] | None", horizon: int) -> NDArray[np.int64]:
-    if chosen is None or is_whole(chosen):
-        count = DEFAULT_CHECKPOINTS if chosen is None else whole("checkpoints", chosen, 1)
-        spaced = np.rint(np.geomspace(1, horizon, min(count, horizon))).astype(np.int64)
-        return np.unique(np.append(spaced, horizon))
-    given = items("checkpoints", chosen, "rounds, or how many")
-    if not all(is_whole(value) for value in given):
-        raise InvalidInputError(f"checkpoints must be whole numbers, got {shown(given)}.")
-    if not given or min(given) < 1 or max(given) > horizon:
-        raise InvalidInputError(f"checkpoints must be rounds from 1 to the horizon {horizon}, got {shown(given)}.")
-    return np.unique(np.array([*given, horizon], dtype=np.int64))
-
-
-def _mask(available: Any, instance: Instance) -> NDArray[np.bool_] | None:
-    """Which pairs may be played, in the order of the instance; None if all."""
-    if available is None:
-        return None
-    labelled = by_arm_and_context("available", available, flags=True)
-    arms, contexts = agreed_names(ARMS, instance.arms), agreed_names(CONTEXTS, instance.contexts)
-    plain = in_order(labelled, arms=arms, contexts=contexts)
-    return availability("available", plain, instance.mean_rewards.shape, instance.contexts)
-
-
-def _gap(suboptimality_gap: Any) -> float:
-    """rho*, infinite where no other candidate is feasible; NaN if it is not known."""
-    if suboptimality_gap is None:
-        return np.nan
-    if not is_real(suboptimality_gap) or not suboptimality_gap >= 0:
-        raise InvalidInputError(f"suboptimality_gap must be a number of at least 0, got {shown(suboptimality_gap)}.")
-    try:
-        return float(suboptimality_gap)
-    except OverflowError:
-        return np.inf
 
 
 def versions_in_use() -> dict[str, str]:

@@ -40,9 +40,7 @@ def draw_reward(world, arm, context, stream):
     """A reward of the pair: the same draw for every policy that plays it in this round."""
     mean = world.mean_rewards[arm, context]
     if world.model == RewardModel.GAUSSIAN:
-        return mean + world.noise_scale * standard_normal(
-            stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0
-        )
+        return mean + world.noise_scale * standard_normal(stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0)
     uniform, _ = uniforms(stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0)
     if world.model == RewardModel.BERNOULLI:
         return 1.0 if uniform < mean else 0.0

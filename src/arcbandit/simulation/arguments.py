@@ -1,0 +1,50 @@
+"""The arguments of `simulate`, read and checked."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.arrays import availability
+from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm_and_context, in_order
+from arcbandit.inputs.values import is_real, is_whole, items, shown, whole
+from arcbandit.instance import Instance
+
+DEFAULT_CHECKPOINTS = 300
+
+
+def read_checkpoints(chosen: int | Iterable[int] | None, horizon: int) -> NDArray[np.int64]:
+    if chosen is None or is_whole(chosen):
+        count = DEFAULT_CHECKPOINTS if chosen is None else whole("checkpoints", chosen, 1)
+        spaced = np.rint(np.geomspace(1, horizon, min(count, horizon))).astype(np.int64)
+        return np.unique(np.append(spaced, horizon))
+    given = items("checkpoints", chosen, "rounds, or how many")
+    if not all(is_whole(value) for value in given):
+        raise InvalidInputError(f"checkpoints must be whole numbers, got {shown(given)}.")
+    if not given or min(given) < 1 or max(given) > horizon:
+        raise InvalidInputError(f"checkpoints must be rounds from 1 to the horizon {horizon}, got {shown(given)}.")
+    return np.unique(np.array([*given, horizon], dtype=np.int64))
+
+
+def read_mask(available: Any, instance: Instance) -> NDArray[np.bool_] | None:
+    """Which pairs may be played, in the order of the instance; None if all."""
+    if available is None:
+        return None
+    labelled = by_arm_and_context("available", available, flags=True)
+    arms, contexts = agreed_names(ARMS, instance.arms), agreed_names(CONTEXTS, instance.contexts)
+    plain = in_order(labelled, arms=arms, contexts=contexts)
+    return availability("available", plain, instance.mean_rewards.shape, instance.contexts)
+
+
+def read_gap(suboptimality_gap: Any) -> float:
+    """rho*, infinite where no other candidate is feasible; NaN if it is not known."""
+    if suboptimality_gap is None:
+        return np.nan
+    if not is_real(suboptimality_gap) or not suboptimality_gap >= 0:
+        raise InvalidInputError(f"suboptimality_gap must be a number of at least 0, got {shown(suboptimality_gap)}.")
+    try:
+        return float(suboptimality_gap)
+    except OverflowError:
+        return np.inf

@@ -17,7 +17,8 @@ from arcbandit.kernels.confidence import make_statistics
 from arcbandit.planning import Plan, plan
 from arcbandit.policies.olp import OLP
 from arcbandit.policies.registry import policy
-from arcbandit.simulation.run import Task, run_task, simulate
+from arcbandit.simulation.epoch import Task, run_task
+from arcbandit.simulation.run import simulate
 from benchmarks.compiled import (
     CompiledLearner,
     choose_among_all,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from arcbandit import OLP, GroupFloor, Instance, ObservedRewards, plan, policy, restore, simulate, solve_lp
 from arcbandit.errors import InvalidInputError, PlanningError
 from arcbandit.inputs.values import LARGEST_NUMBER
-from arcbandit.policies.checks import LARGEST_DIAL
+from arcbandit.policies.dials import LARGEST_DIAL
 from arcbandit.policies.registry import POLICIES
 
 BEYOND = math.nextafter(LARGEST_NUMBER, math.inf)

@@ -181,7 +181,9 @@ class TestTheWayToCompile:
         assert lines(SMALL_WAY, **settings)[0] == "31.0 0 1"
 
     def test_is_not_looked_for_where_nothing_is_compiled(self, settings):
-        script = "from small.compilation import compile; import small.kernels.outer; print(compile.cache_folder().name)\n"
+        script = (
+            "from small.compilation import compile; import small.kernels.outer; print(compile.cache_folder().name)\n"
+        )
         script += "import sys; print('small.compilation.numba_pipeline' in sys.modules)"
         (folder, loaded) = lines(f"{ONLY_DOCUMENTED}\n{script}", **settings, NUMBA_DISABLE_JIT="1")
         assert (len(folder), loaded) == (16, "False")

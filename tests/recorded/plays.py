@@ -66,9 +66,7 @@ def random_instance(n_arms, n_contexts, seed, groups=(), noise_scale=0.3):
     shares = random.dirichlet(np.ones(n_arms), n_contexts).T
     floors = 0.8 * (probabilities * means * shares).sum(axis=1)
     floors[-1] = 0.0
-    return Instance(
-        means, floors, probabilities / probabilities.sum(), group_floors=groups, noise_scale=noise_scale
-    )
+    return Instance(means, floors, probabilities / probabilities.sum(), group_floors=groups, noise_scale=noise_scale)
 
 
 def instances():
@@ -80,7 +78,9 @@ def instances():
         "infeasible": Instance(nu.mean_rewards, nu.revenue_floors * 3, nu.context_probabilities),
         "4x7": random_instance(4, 7, 1),
         "12x13": random_instance(12, 13, 2, noise_scale=0.1),
-        "5x4-groups": random_instance(5, 4, 3, (GroupFloor("pair", ("1", "2"), 0.2), GroupFloor("odd", ("1", "3", "5"), 0.3))),
+        "5x4-groups": random_instance(
+            5, 4, 3, (GroupFloor("pair", ("1", "2"), 0.2), GroupFloor("odd", ("1", "3", "5"), 0.3))
+        ),
     }
 
 
@@ -130,7 +130,10 @@ def played_online(instance, name, rounds, *, change, dials=None, **settings):
             decider.set_floor(decider.arms[0], 0.02)
         if change and step == 2 * rounds // 3:
             decider.retire_arm(decider.arms[1])
-    return {"bits": digest([np.array(shares), decider.allocation(), decider.pulls()]), "arms": "".join(chr(97 + row) for row in arms)}
+    return {
+        "bits": digest([np.array(shares), decider.allocation(), decider.pulls()]),
+        "arms": "".join(chr(97 + row) for row in arms),
+    }
 
 
 def record(log=None):
@@ -169,7 +172,9 @@ def record(log=None):
         np.clip(every["4x7"].mean_rewards, 0, 0.95), every["4x7"].revenue_floors, every["4x7"].context_probabilities
     )
     for name in ("olp", "oplp", "doc", "bandit-q"):
-        keep(f"loop {name} 4x7 bernoulli", looped(bits, policy(name, reward_bounds=(0, 1)), horizon, rewards="bernoulli"))
+        keep(
+            f"loop {name} 4x7 bernoulli", looped(bits, policy(name, reward_bounds=(0, 1)), horizon, rewards="bernoulli")
+        )
         keep(f"loop {name} 4x7 mask", looped(every["4x7"], name, horizon, available=mask))
     for name in ("olp", "oplp", "thompson-lp"):
         audit = arcbandit.audit(every["nu"], name, horizon, epochs=2)
@@ -178,7 +183,10 @@ def record(log=None):
         keep("loop olp 20x50", looped(random_instance(20, 50, 5, noise_scale=0.05), "olp", 8000, epochs=1))
         keep("loop oplp 20x50", looped(random_instance(20, 50, 5, noise_scale=0.05), "oplp", 8000, epochs=1))
         keep("loop blp 20x50", looped(random_instance(20, 50, 5, noise_scale=0.05), "blp", 8000, epochs=1))
-        keep("loop thompson-lp 20x50", looped(random_instance(20, 50, 5, noise_scale=0.05), "thompson-lp", 3000, epochs=1))
+        keep(
+            "loop thompson-lp 20x50",
+            looped(random_instance(20, 50, 5, noise_scale=0.05), "thompson-lp", 3000, epochs=1),
+        )
         keep("loop olp 100x1000", looped(random_instance(100, 1000, 6), "olp", 400, epochs=1, window=None))
         keep("loop oplp 30x40 long", looped(random_instance(30, 40, 7, noise_scale=0.02), "oplp", 20000, epochs=1))
     return found

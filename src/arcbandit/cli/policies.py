@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from arcbandit.policies.base import Policy
-    from arcbandit.policies.checks import Dial
+    from arcbandit.policies.dials import Dial
 
 
 def policies(

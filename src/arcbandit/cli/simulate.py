@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from arcbandit.policies.base import Policy
-    from arcbandit.policies.checks import Dial
+    from arcbandit.policies.dials import Dial
     from arcbandit.simulation.results import Results
 
 DEFAULT_POLICIES = ("blp", "olp", "oplp")

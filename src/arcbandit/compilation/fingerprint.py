@@ -92,7 +92,7 @@ def _value(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, type):
         yield f"{value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}", None
     elif isinstance(value, bool | int | float | complex | str | bytes | np.generic | types.Type | None):
-        yield f"{type(value).__name__} {value}", None
+        yield f"{type(value).__name__} {value!s}", None
     elif isinstance(value, tuple):
         for part in value:
             yield from _value(part)

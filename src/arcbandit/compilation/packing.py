@@ -8,7 +8,7 @@ shapes.
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -38,7 +38,7 @@ def _numbers(value: Any) -> list[int]:
 
 def kind_of(value: Any) -> Any:
     """What kind of tuple it is, for `unpacker`: Numba's type of it; uncompiled, nothing."""
-    return None if config.DISABLE_JIT else numba.typeof(value)  # type: ignore[attr-defined]
+    return None if config.DISABLE_JIT else numba.typeof(value)
 
 
 @functools.cache
@@ -55,7 +55,7 @@ def unpacker(kind: Any) -> Callable[[Any], Any]:
 
         return kind(numbers), lower
 
-    made: Callable[[Any], Any] = unpack
+    made: Any = unpack
     return made
 
 
@@ -72,7 +72,7 @@ class _Reader:
 
     def value_of(self, kind: Any) -> Any:
         if isinstance(kind, types.BaseTuple):
-            return self.context.make_tuple(self.builder, kind, [self.value_of(part) for part in kind])
+            return self.context.make_tuple(self.builder, kind, [self.value_of(part) for part in cast(Any, kind)])
         if isinstance(kind, types.Array):
             return self.array_of(kind)
         number = self.number()

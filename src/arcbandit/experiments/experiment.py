@@ -9,7 +9,8 @@ from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
 from arcbandit.report.paper_figures import PaperFigure, PaperTable
-from arcbandit.simulation.run import Progress, fits_device, simulate
+from arcbandit.simulation.epoch import Progress
+from arcbandit.simulation.run import fits_device, simulate
 from arcbandit.simulation.trace import Trace
 
 # A GPU plays a few epochs no faster than a thousand, after compiling a kernel for each rule and shape.

@@ -5,7 +5,7 @@ the plays of arm 1 in context 3, which the best plan of nu^(0) never makes.
 """
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import joblib
 import numpy as np
@@ -14,14 +14,14 @@ from arcbandit.experiments.experiment import Claim, Experiment, Measured, Record
 from arcbandit.experiments.growth import fitted_exponent, power
 from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.instance import Instance
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.planning import Plan, plan
-from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
 from arcbandit.policies.registry import policy as policy_by_name
 from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
+from arcbandit.simulation.epoch import Progress, Task, play_task
 from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.results import estimate
-from arcbandit.simulation.run import Progress, Task, run_task
 
 # The linear-program rule at its default dials is BLP.
 EVERY_POLICY = tuple(name for name in POLICIES if name != "linear-program")
@@ -70,27 +70,13 @@ def _runs(settings: Settings) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-class _Kept:
-    """A policy that keeps what `for_instance` made of it, to be asked for its plays after the run."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
-        self.bound: Policy | None = None
-
-    def for_instance(self, instance: Instance, **options: Any) -> Policy:
-        self.bound = self.policy.for_instance(instance, **options)
-        return self.bound
-
-
 def _play(name: str, instance: Instance, optimum: Plan, horizon: int, seed: int, epoch: int) -> tuple[float, float]:
     """The regret of one epoch, and how often arm 1 was played in context 3."""
-    kept = _Kept(policy_by_name(name))
     end = np.array([horizon], dtype=np.int64)
-    record, _ = run_task(
-        Task(instance, name, cast(Policy, kept), "gaussian", None, optimum, math.nan, horizon, seed, epoch, end, 0)
-    )
-    assert kept.bound is not None
-    return float(record[Total.REGRET, -1]), float(kept.bound.pulls()[0, 2])
+    policy = policy_by_name(name)
+    run = play_task(Task(instance, name, policy, "gaussian", None, optimum, math.nan, horizon, seed, epoch, end, 0))
+    pulls = run.learner.statistics.by_pair[ByPair.PULLS]
+    return float(run.record.totals[Total.REGRET, -1]), float(pulls[0, 2])
 
 
 def _pull_horizons(settings: Settings) -> tuple[int, ...]:

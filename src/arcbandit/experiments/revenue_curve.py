@@ -9,7 +9,7 @@ from arcbandit.experiments.paper_instances import figure_1
 from arcbandit.oracle import Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
-from arcbandit.simulation.run import Progress
+from arcbandit.simulation.epoch import Progress
 
 PAPER_FLOORS = (0.1, 0.49, 0.8)  # lambda_2 as drawn
 POINTS = 120

@@ -8,7 +8,7 @@ from arcbandit.experiments.paper_instances import PAPER_INSTANCES, PaperInstance
 from arcbandit.oracle import Analysis, analyse
 from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
 from arcbandit.simulation.audit import Audit, audit
-from arcbandit.simulation.run import Progress
+from arcbandit.simulation.epoch import Progress
 
 AUDITED = ("nu", "nu-nonsaturating", "nu-nominal")
 POLICIES = ("olp", "oplp")

@@ -9,7 +9,7 @@ from arcbandit.experiments.paper_instances import nu
 from arcbandit.planning import plan
 from arcbandit.report.paper_figures import Chart, Line, Matrix, PaperFigure
 from arcbandit.simulation.audit import random_feasible_instances
-from arcbandit.simulation.run import Progress
+from arcbandit.simulation.epoch import Progress
 
 INSTANCES = 300
 

@@ -58,7 +58,7 @@ _decision = functools.partial(tuple.__new__, Decision)
 
 
 class Decisions(Sequence[Decision]):
-    """The decisions of a batch, in order: a sequence of `Decision` over arrays, which are there for those in a hurry."""
+    """The decisions of a batch, in order: a sequence of `Decision`, and the arrays behind it for those in a hurry."""
 
     def __init__(
         self,
@@ -125,8 +125,9 @@ class Policy:
     Threads may share a policy: every method waits until it has the policy to itself. A pickled or copied policy goes on
     as the original would.
 
-    A rule is a subclass with a `name`, a kernel `allocate(learner, context, t, stream)` that writes `learner.allocation`
-    and returns an `Outcome`, and what else of the following it needs; docs/write-your-own-policy.md shows how.
+    A rule is a subclass with a `name`, a kernel `allocate(learner, context, t, stream)` that writes
+    `learner.allocation` and returns an `Outcome`, and what else of the following it needs;
+    docs/write-your-own-policy.md shows how.
     """
 
     name: ClassVar[str]
@@ -145,7 +146,8 @@ class Policy:
         """Let help and editors show the arguments of `__init__`, which `__new__` passes on."""
         super().__init_subclass__(**options)
         signature = inspect.signature(Policy.__init__)
-        cls.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
+        shown = signature.replace(parameters=list(signature.parameters.values())[1:])
+        type.__setattr__(cls, "__signature__", shown)
 
     def __new__(cls, revenue_floors: Any = None, *problem: Any, **settings: Any) -> Any:
         """A policy at work or, without a problem, the configuration of one."""
@@ -204,7 +206,7 @@ class Policy:
 
     @classmethod
     def _at_work(cls, state: State) -> Self:
-        policy = cast(Self, object.__new__(cls))
+        policy = object.__new__(cls)
         policy._lock = threading.RLock()
         policy._state = state
         return policy
@@ -333,9 +335,7 @@ class Policy:
             state = self._state
             arm, probability, t, number = state.kernels.decide(state.numbers, column, PACKED_NO_BATCH)
             labels = state.labels
-        return cast(
-            Decision, _decision((labels.arms[arm] if labels.named_arms else arm, probability, context, t, number))
-        )
+        return _decision((labels.arms[arm] if labels.named_arms else arm, probability, context, t, number))
 
     def decide_many(self, contexts: Iterable[Name]) -> Decisions:
         """Choose an arm for each of many contexts, as that many calls of `decide` one after the other would.

@@ -1,4 +1,4 @@
-"""What rules that plan have in common: from statistics to coefficients, from these to a plan, and what else a round needs.
+"""What rules that plan have in common: from statistics to coefficients, and from these to a plan.
 
 A rule calls `begin_planning`, then `plan_with_bounds` or, after it wrote coefficients of its own, `plan_as_written`
 until one is feasible, says by `outcome_of_fallback` how the last one went, and ends with `explore`.

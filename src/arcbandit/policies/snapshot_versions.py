@@ -32,7 +32,7 @@ OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocati
 
 
 def of_latest_version(snapshot: Any, kind: "type[Policy]") -> Any:
-    """A snapshot as one of the latest version; what is not one of an earlier version is left for the check to refuse."""
+    """A snapshot as one of the latest version; anything else is left for the check to refuse."""
     return _parted(_with_workers(snapshot), kind)
 
 

@@ -59,7 +59,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class State:
-    """Everything that decides what a policy does next. Its arrays change in place; a change of shape makes a new one."""
+    """Everything that decides what a policy does next; its arrays change in place, anything else makes a new one."""
 
     configuration: Configuration
     labels: Labels

@@ -16,6 +16,7 @@ DEFAULT_CHECKPOINTS = 300
 
 
 def read_checkpoints(chosen: int | Iterable[int] | None, horizon: int) -> NDArray[np.int64]:
+    """The rounds at which sums are recorded: as given, or spaced evenly on a log scale; the last round always."""
     if chosen is None or is_whole(chosen):
         count = DEFAULT_CHECKPOINTS if chosen is None else whole("checkpoints", chosen, 1)
         spaced = np.rint(np.geomspace(1, horizon, min(count, horizon))).astype(np.int64)

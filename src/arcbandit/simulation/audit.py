@@ -13,9 +13,10 @@ from arcbandit.oracle import Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
+from arcbandit.simulation.epoch import Progress
 from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.playable import playable
-from arcbandit.simulation.run import Progress, simulate
+from arcbandit.simulation.run import simulate
 
 LARGEST_SUM = 10**6  # terms that are added up one by one
 

@@ -159,9 +159,10 @@ def check_state(bound: Policy, window: int) -> None:
     if not state_fits(bound, window):
         needed, allowed = state_bytes(bound, window), largest_state_bytes()
         n_arms, n_contexts = bound.learner.problem.available.shape
+        n_floors = bound.learner.problem.floors.shape[0]
         watched = f" and a window of {window:,} rounds" if window else ""
         raise InvalidInputError(
-            f"{n_arms} arms, {n_contexts} contexts, {bound.learner.problem.floors.shape[0]} floors{watched} need {needed:,} "
+            f"{n_arms} arms, {n_contexts} contexts, {n_floors} floors{watched} need {needed:,} "
             f"bytes for each epoch on device 'cuda', which allows {allowed:,}; play with device 'cpu'."
         )
 

@@ -46,6 +46,12 @@ class Task(NamedTuple):
 
 def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
     """Play one epoch; return its sums (N_TOTALS, P) and floors' sums (4, P, M) at the checkpoints."""
+    record = play_task(task, progress).record
+    return record.totals, record.by_floor
+
+
+def play_task(task: Task, progress: Progress | None = None) -> Run:
+    """Play one epoch; return the run as its last round left it."""
     world = make_world(task)
     if isinstance(task.policy, Configuration):
         stretch = max(1, WORK_BETWEEN_LOOKS // task.instance.n_pairs)
@@ -60,7 +66,7 @@ def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floa
         play(first, last)
         if progress is not None:
             progress(last - first + 1)
-    return run.record.totals, run.record.by_floor
+    return run
 
 
 def make_run(world: World, learner: Learner, task: Task) -> Run:
@@ -103,6 +109,7 @@ def make_world(task: Task) -> World:
 
 
 def find_optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Plan:
+    """The plan with the true means, which regret is measured against; of least shortfall if floors are out of reach."""
     index = {name: place for place, name in enumerate(instance.arms)}
     groups = [
         type(group)(group.name, tuple(index[str(arm)] for arm in group.arms), group.floor)

@@ -184,8 +184,8 @@ def copied(chosen: PlainPolicy) -> PlainPolicy:
         return copy.deepcopy(chosen)
     except Exception as error:
         raise InvalidInputError(
-            f"policy {chosen.name!r} must be an object that copy.deepcopy can copy, since each epoch is played by a copy; "
-            f"got {error!r}."
+            f"policy {chosen.name!r} must be an object that copy.deepcopy can copy, since each epoch is played by a "
+            f"copy; got {error!r}."
         ) from error
 
 
@@ -203,6 +203,7 @@ def _as_matrix(policy: PlainPolicy, shares: Any, shape: tuple[int, int], t: int)
         matrix = None
     if matrix is None or matrix.shape != shape:
         raise InvalidInputError(
-            f"allocate of policy {policy.name!r} must return an array of shape {shape}, got {shown(shares)} in round {t}."
+            f"allocate of policy {policy.name!r} must return an array of shape {shape}, got {shown(shares)} "
+            f"in round {t}."
         )
     return matrix

@@ -59,7 +59,7 @@ def choose(learner, context, t, stream):
     Random numbers go by the stream, and what was learnt by t: rewards that come in batches, or from others, move t on
     without a decision, and leave it where it was between two of them.
     """
-    observe_context(learner, context)
+    observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
     return rule_allocate(learner, context, t, stream)
 
 
@@ -135,7 +135,7 @@ def learn_many(numbers, contexts, arms, rewards, counted):
             measure_soon(learner.planner)
         for place in range(contexts.shape[0]):
             learner.statistics.context_counts[contexts[place]] += 1.0
-        estimate_probabilities(learner)
+        estimate_probabilities(learner.settings, learner.statistics, learner.problem.context_probabilities)
     for place in range(rewards.shape[0]):
         take_in_reward(learner, contexts[place], arms[place], rewards[place])
     learner.progress[Progress.REWARDS] += rewards.shape[0]

@@ -1,3 +1,4 @@
+import dataclasses
 import doctest
 
 import numpy as np
@@ -162,7 +163,7 @@ class TestWhatIsRefused:
         def give_up(program, *, least_shortfall, start):
             return solve_program(program)._replace(status=PlanStatus.PIVOT_LIMIT)
 
-        monkeypatch.setattr(planning, "solve_program", give_up)
+        monkeypatch.setattr(planning.solve, "solve_program", give_up)
         with pytest.raises(PlanningError, match="could neither find an optimal plan nor prove"):
             solve()
 
@@ -186,12 +187,12 @@ class TestWarmStart:
         """The basis is passed on to the kernel."""
         pivots = []
 
-        def watched(program, basis, least_shortfall, owner, workspace, allocation, kernel=planning.plan_kernel):
+        def watched(program, basis, least_shortfall, owner, workspace, allocation, kernel=planning.program.plan_kernel):
             status = kernel(program, basis, least_shortfall, owner, workspace, allocation)
             pivots.append(int(workspace.counts[PIVOTS]))
             return status
 
-        monkeypatch.setattr(planning, "plan_kernel", watched)
+        monkeypatch.setattr(planning.program, "plan_kernel", watched)
         solve(warm_start=solve())
         assert pivots[0] > 0
         assert pivots[1] == 0
@@ -398,23 +399,22 @@ class TestCertificates:
         good = problem.solve()
         check_optimal(problem, good)
 
-        def tampered(**changes):
-            fields = {name: getattr(good, name) for name in good.__dataclass_fields__}
-            return planning.Plan(**(fields | changes))
+        def priced(prices):
+            return dataclasses.replace(good, floors=dataclasses.replace(good.floors, prices=prices))
 
         worse = good.allocation.copy()
         worse[:, 1] = [0.4, 0.6, 0]
         short = good.allocation.copy()
         short[:, 1] = [0.6, 0.4, 0]
         wrong = [
-            tampered(allocation=worse, value=float((problem.objective * worse).sum())),
-            tampered(allocation=short, value=float((problem.objective * short).sum())),
-            tampered(allocation=good.allocation * (1 + 1e-6)),
-            tampered(floor_prices=good.floor_prices * 0.99),
-            tampered(floor_prices=good.floor_prices * 1.01),
-            tampered(floor_prices=-good.floor_prices),
-            tampered(context_values=good.context_values - 1e-3),
-            tampered(value=good.value + 1e-6),
+            dataclasses.replace(good, allocation=worse, value=float((problem.objective * worse).sum())),
+            dataclasses.replace(good, allocation=short, value=float((problem.objective * short).sum())),
+            dataclasses.replace(good, allocation=good.allocation * (1 + 1e-6)),
+            priced(good.floor_prices * 0.99),
+            priced(good.floor_prices * 1.01),
+            priced(-good.floor_prices),
+            dataclasses.replace(good, context_values=good.context_values - 1e-3),
+            dataclasses.replace(good, value=good.value + 1e-6),
         ]
         for plan_ in wrong:
             with pytest.raises(AssertionError):
@@ -434,6 +434,7 @@ def test_a_program_solves_in_memory_of_its_own():
 
 def test_docstring_examples_give_what_they_show():
     """An example in a docstring is an assertion."""
-    failed, attempted = doctest.testmod(planning)
-    assert attempted
-    assert failed == 0
+    for module in (planning.solve, planning.plans):
+        failed, attempted = doctest.testmod(module)
+        assert attempted
+        assert failed == 0

@@ -96,11 +96,11 @@ class Floors:
             if isinstance(part, np.ndarray):
                 part.setflags(write=False)
 
-    @classmethod
-    def of(cls, arms: Sequence[str], amounts: Sequence[float] | Floats, groups: Sequence[GroupFloor] = ()) -> Self:
+    @staticmethod
+    def of(arms: Sequence[str], amounts: Sequence[float] | Floats, groups: Sequence[GroupFloor] = ()) -> "Floors":
         """Make the table of checked floors: `amounts` are those of the arms, and `groups` give their arms by name."""
         of_groups = np.array([group.floor for group in groups], dtype=np.float64)
-        return cls(tuple(arms), np.concatenate([np.asarray(amounts, dtype=np.float64), of_groups]), tuple(groups))
+        return Floors(tuple(arms), np.concatenate([np.asarray(amounts, dtype=np.float64), of_groups]), tuple(groups))
 
     def __len__(self) -> int:
         return len(self.amounts)

@@ -47,15 +47,19 @@ class PlannedFloors(Floors):
     prices: Floats  # revenue per unit of floor, >= 0, shape (M,)
     scale: Floats  # largest |p mu_cons| of each floor's row, shape (M,)
 
+    def __post_init__(self) -> None:
+        for column in (self.amounts, self.revenue, self.prices, self.scale):
+            _read_only(column)
+
     @cached_property
     def slack(self) -> Floats:
         """Revenue above each floor, negative where some is missing, shape (M,)."""
-        return np.asarray(self.revenue - self.amounts)
+        return _read_only(self.revenue - self.amounts)
 
     @cached_property
     def active(self) -> Flags:
         """Which floors are met exactly, to within rounding, shape (M,)."""
-        return np.asarray(np.abs(self.slack) <= ACTIVITY_TOLERANCE * self.scale)
+        return _read_only(np.abs(self.slack) <= ACTIVITY_TOLERANCE * self.scale)
 
     @cached_property
     def shortfall(self) -> Floats:
@@ -65,7 +69,7 @@ class PlannedFloors(Floors):
         """
         gap = self.amounts - self.revenue
         missed = gap > SHORTFALL_TOLERANCE * np.abs(self.amounts) + ROUNDING * self.scale
-        return np.where((self.amounts != 0.0) & missed, gap, 0.0)
+        return _read_only(np.where((self.amounts != 0.0) & missed, gap, 0.0))
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns as plain lists, as constructors of frames take them."""
@@ -190,3 +194,8 @@ class Plan:
 
     def _of_groups(self, column: NDArray[Any]) -> NDArray[Any]:
         return column[self.floors.rows_of(FloorKind.GROUP)]
+
+
+def _read_only(column: NDArray[Any]) -> NDArray[Any]:
+    column.setflags(write=False)
+    return column

@@ -1,6 +1,6 @@
 """Calling the planner: check a problem, solve it, prove what was found, and make a Plan of it or raise."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -118,7 +118,7 @@ def solve_lp(
         solver,
         on_infeasible,
         warm_start,
-        [f"{floor.kind} {floor.name}" for floor in table],
+        say_kinds=True,
     )
 
 
@@ -156,7 +156,6 @@ def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero
         solver,
         on_infeasible,
         None,
-        instance.floors.names,
         zero_floors=zero_floors,
     )
 
@@ -170,11 +169,14 @@ def _solve(
     solver: str,
     on_infeasible: str,
     warm_start: Plan | None,
-    names: Sequence[str],
     *,
+    say_kinds: bool = False,
     zero_floors: bool = False,
 ) -> Plan:
-    """Solve the problem, and turn what was found into a Plan or an error; `zero_floors` have rows if asked for."""
+    """Solve the problem, and turn what was found into a Plan or an error.
+
+    An error says of which kind a floor is if `say_kinds`; floors of zero have rows if `zero_floors`.
+    """
     rows = floors.coupling_rows(zero_floors=zero_floors)
     program = make_program(objective, revenue, rows, available, probabilities)
     problem = Coefficients(
@@ -192,12 +194,13 @@ def _solve(
     else:
         from arcbandit.highs import solve_with_highs
 
-        no_basis = make_basis(objective.shape[1], len(names))
-        solution = Solution(*solve_with_highs(program), shortfall_prices=np.zeros(len(names)), basis=no_basis)
+        no_basis = make_basis(objective.shape[1], len(floors))
+        solution = Solution(*solve_with_highs(program), shortfall_prices=np.zeros(len(floors)), basis=no_basis)
     if solution.status == PlanStatus.PIVOT_LIMIT:
         raise PlanningError("The solver could neither find an optimal plan nor prove that there is none.")
     found = _describe(problem, solution, certificate)
     if found.status == PlanStatus.INFEASIBLE and on_infeasible == "raise":
+        names = [f"{floor.kind} {floor.name}" if say_kinds else floor.name for floor in floors]
         conflicting = tuple(names[row] for row in found.conflicting_floors)
         raise InfeasibleError(
             f"No allocation meets the floors of {', '.join(conflicting)} together; "

@@ -221,6 +221,14 @@ class TestFloors:
         assert found.floors.shortfall.tolist() == [1.0, 0.0, 0.0]
         assert found.floors.slack.tolist() == [-1.0, 0.0, 0.0]
 
+    def test_of_zero_lack_nothing(self):
+        """The only arm loses 1 per round, of which nobody was promised anything: slack says so, shortfall does not."""
+        found = solve_lp([[-1.0]], [[-1.0]], [0.0], [1.0], group_floors=[GroupFloor("g", (0,), 0.0)])
+        assert found.status == PlanStatus.OPTIMAL
+        assert found.floors.slack.tolist() == [-1.0, -1.0]
+        assert found.floors.shortfall.tolist() == [0.0, 0.0]
+        assert not found.floors.active.any()
+
     def test_are_a_frame_of_columns(self):
         floors = solve(group_floors=self.GROUPS).floors
         table = floors.to_dict()

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from arcbandit.compilation.compile import entry_kernel, kernel, rare_kernel
+from arcbandit.kernels.bounds import FEW_PAIRS
 from arcbandit.kernels.confidence import ByPair, radius_factor
 from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
-from arcbandit.kernels.pricing import FEW_PAIRS
 from arcbandit.kernels.program import NO_FLOOR, ByContext, ByRow, Column, Count, Scalar
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
 from arcbandit.policies.state import (

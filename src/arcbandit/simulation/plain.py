@@ -92,6 +92,7 @@ def problem_of(instance: Instance, available: NDArray[np.bool_] | None, horizon:
 class PlayedElsewhere(Policy):
     """Stands for a plain object in the tuples of the kernels: its allocation comes from Python."""
 
+    name = "played-elsewhere"
     allocate = staticmethod(lambda learner, context, t, stream: Outcome.PLANNED)
 
 

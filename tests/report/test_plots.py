@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from arcbandit.errors import InvalidInputError, MissingExtraError
+from arcbandit.estimates import Estimate, estimate
 from arcbandit.report.plots import (
     COLOURS,
     GUIDE_COLOUR,
@@ -18,7 +19,6 @@ from arcbandit.report.plots import (
     spread,
 )
 from arcbandit.report.tables import best_policy, broken_label, result_rows, written, written_share
-from arcbandit.simulation.results import Estimate, estimate
 
 
 def curves_of(axes, policies):

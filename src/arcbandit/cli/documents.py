@@ -15,8 +15,8 @@ from arcbandit.oracle import VALUE_TOLERANCE, Analysis, Candidate, Regime, analy
 from arcbandit.planning import ActiveSet, Plan, PlanStatus, plan
 
 if TYPE_CHECKING:
+    from arcbandit.estimates import Estimate
     from arcbandit.experiments.many_epochs import ManyEpochs
-    from arcbandit.simulation.results import Estimate
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, cast
 import joblib
 import numpy as np
 
+from arcbandit.estimates import estimate
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Run, Settings, named, scaled
 from arcbandit.experiments.growth import fitted_exponent, power
 from arcbandit.experiments.paper_instances import paper_instance
@@ -20,7 +21,6 @@ from arcbandit.policies.registry import POLICIES
 from arcbandit.policies.registry import policy as policy_by_name
 from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
 from arcbandit.simulation.metrics import Total
-from arcbandit.simulation.results import estimate
 from arcbandit.simulation.run import Progress, Task, run_task
 
 # The linear-program rule at its default dials is BLP.

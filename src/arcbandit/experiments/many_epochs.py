@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arcbandit.estimates import Estimate, estimate
 from arcbandit.experiments import regret_and_violation
 from arcbandit.experiments.experiment import Settings, named
 from arcbandit.experiments.growth import late_exponents
@@ -17,7 +18,6 @@ from arcbandit.report.epoch_charts import NAMED_SHARES, SYMBOLS, band_chart, den
 from arcbandit.report.paper_figures import PaperFigure, PaperTable
 from arcbandit.report.tables import written, written_quantile, written_share
 from arcbandit.simulation.fold import QUANTILE_ERROR
-from arcbandit.simulation.results import Estimate, estimate
 from arcbandit.simulation.run import simulate
 from arcbandit.simulation.summary import Summary
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from arcbandit.estimates import Estimate, estimate
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Run, Settings, named, scaled
 from arcbandit.experiments.growth import (
     Floats,
@@ -21,7 +22,6 @@ from arcbandit.report.paper_figures import (
     metric_text,
 )
 from arcbandit.report.plots import GUIDE_DISTANCE
-from arcbandit.simulation.results import Estimate, estimate
 
 MARGINS = (0.001, 0.01, 0.1, 1.0)
 GRID = (0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1.0)

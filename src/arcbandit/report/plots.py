@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import MissingExtraError
+from arcbandit.estimates import student_quantile
 from arcbandit.report.files import check_target, write_whole
 from arcbandit.report.tables import broken_label, written
-from arcbandit.simulation.results import Results, student_quantile
+from arcbandit.simulation.results import Results
 from arcbandit.simulation.summary import Summary
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from arcbandit.cli.reproduce import _print_verdicts, reproduction_document
 from arcbandit.experiments import many_epochs, reproduce
 from arcbandit.experiments.experiment import FEWEST_ON_DEVICE, Run, device_for, play
 from arcbandit.experiments.growth import late_exponents
-from arcbandit.experiments.many_epochs import EXPERIMENT, METRICS, POLICIES, exponent_of
+from arcbandit.experiments.many_epochs import EXPERIMENT, POLICIES, TABLED, exponent_of
 from arcbandit.experiments.paper_instances import paper_instance
-from arcbandit.report.paper_figures import chart_alt_text
+from arcbandit.report.charts import alt_text
 from arcbandit.simulation import device
 from arcbandit.simulation.metrics import Total
 
@@ -52,7 +52,7 @@ def test_means_and_powers_are_those_of_the_epochs(many, kept):
     """The powers come from checkpoints of their own, which move them a little."""
     assert many.fitted_epochs == many.summary.epochs == EPOCHS
     for policy in POLICIES:
-        for metric in METRICS:
+        for metric in TABLED:
             assert many.summary.estimate(metric, policy).mean == pytest.approx(kept.estimate(metric, policy).mean)
             slopes = late_exponents(kept, metric, policy)
             exponent = many.exponents[policy][metric]
@@ -121,7 +121,7 @@ class TestThePage:
         assert played in section
         assert f"seconds: {many.seconds:.1f}." in section
         alts = re.findall('<img alt="([^"]+)"', section)
-        assert alts == [chart_alt_text(chart) for chart in many_epochs.figure(many).charts]
+        assert alts == [alt_text(chart) for chart in many_epochs.figure(many).charts]
         assert len(alts) == 4
         for row in many_epochs.table(many).rows:
             assert f'<th scope="row">{row[0]}</th>' in section
@@ -148,7 +148,7 @@ def test_the_document_has_the_numbers(found, many, tmp_path):
     assert (numbers["device"], numbers["epochs"], numbers["horizon"]) == ("cpu", EPOCHS, 200)
     assert numbers["fitted_epochs"] == EPOCHS
     for policy in POLICIES:
-        for metric in METRICS:
+        for metric in TABLED:
             one = numbers["policies"][policy][metric]
             assert one["mean"] == one["means"][-1] == many.summary.estimate(metric, policy).mean
             assert one["median"][-1] == many.summary.quantile(metric, policy, 0.5)[-1]
@@ -208,6 +208,6 @@ def test_the_device_plays_the_experiments_and_the_many_epochs(tmp_path):
     assert [one["number"] for one in document["verdicts"]] == [verdict.number for verdict in on_cpu.verdicts]
     many = many_epochs.record(EXPERIMENT.settings(horizon=8, epochs=1), 3)
     for policy in POLICIES:
-        for metric in METRICS:
+        for metric in TABLED:
             estimate = document["many_epochs"]["policies"][policy][metric]
             assert estimate["mean"] == pytest.approx(many.summary.estimate(metric, policy).mean)

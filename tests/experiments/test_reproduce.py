@@ -18,7 +18,8 @@ from arcbandit.experiments.experiment import Claim, Measured, Outcome, Recorded
 from arcbandit.experiments.growth import fitted_exponent, late_exponent, late_growth
 from arcbandit.experiments.reproduce import EXPERIMENTS, reproduce, save
 from arcbandit.oracle import Regime
-from arcbandit.report.paper_figures import Chart, chart_alt_text, figure_files
+from arcbandit.report.charts import Chart, alt_text
+from arcbandit.report.figures import sheet_files
 from arcbandit.simulation.metrics import Total
 
 SMALL = {
@@ -51,8 +52,8 @@ def test_an_experiment_has_a_verdict_a_figure_and_words_for_it(name, small):
     assert all(verdict.number for verdict in result.verdicts)
     assert all(claim.statement.endswith(".") for claim in EXPERIMENTS[name].claims)
     assert result.figure.charts
-    assert all(len(chart_alt_text(chart)) > 40 for chart in result.figure.charts)
-    files = figure_files(result.figure, (".png", ".pdf"))
+    assert all(len(alt_text(chart)) > 40 for chart in result.figure.charts)
+    files = sheet_files(result.figure, (".png", ".pdf"))
     assert files[".png"].startswith(b"\x89PNG")
     assert files[".pdf"].startswith(b"%PDF")
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
-from arcbandit.report.paper_figures import PaperFigure, PaperTable
+from arcbandit.report.charts import Sheet
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.run import Progress, fits_device, simulate
 from arcbandit.simulation.trace import Trace
 
@@ -106,11 +107,11 @@ class Experiment:
     horizon: int
     epochs: int
     claims: tuple[Claim, ...]
-    figure: Callable[[Recorded], PaperFigure]
+    figure: Callable[[Recorded], Sheet]
     runs: Callable[[Settings], tuple[Run, ...]] = lambda settings: ()
     compute: Callable[[Settings, Progress], dict[str, Any]] = lambda settings, progress: {}
     compute_rounds: Callable[[Settings], int] = lambda settings: 0  # how much of a progress bar `compute` is
-    tables: Callable[[Recorded], tuple[PaperTable, ...]] = lambda recorded: ()
+    tables: Callable[[Recorded], tuple[NumberTable, ...]] = lambda recorded: ()
 
     def settings(
         self,

@@ -14,10 +14,11 @@ from arcbandit.experiments import regret_and_violation
 from arcbandit.experiments.experiment import Settings, named
 from arcbandit.experiments.growth import late_exponents
 from arcbandit.experiments.paper_instances import paper_instance
-from arcbandit.report.epoch_charts import NAMED_SHARES, SYMBOLS, band_chart, density_chart, quantiles, share_at_zero
-from arcbandit.report.paper_figures import PaperFigure, PaperTable
-from arcbandit.report.tables import written, written_quantile, written_share
+from arcbandit.report.charts import Sheet
+from arcbandit.report.epoch_charts import NAMED_SHARES, band_chart, density_chart, quantiles, share_at_zero
+from arcbandit.report.tables import NumberTable, written, written_quantile, written_share
 from arcbandit.simulation.fold import QUANTILE_ERROR
+from arcbandit.simulation.metrics import METRICS
 from arcbandit.simulation.run import simulate
 from arcbandit.simulation.summary import Summary
 
@@ -35,7 +36,7 @@ FITTED_CHECKPOINTS = 31
 SMALLEST_POWER = 0.0001  # that is written out
 # Those of the figure, and those of the table.
 DRAWN = ("regret", "violation")
-METRICS = (*DRAWN, "regret_plus_violation")
+TABLED = (*DRAWN, "regret_plus_violation")
 
 Progress = Callable[[float], None]  # called with work since the last call, in the unit of `work`
 
@@ -98,8 +99,7 @@ def record(settings: Settings, epochs: int = EPOCHS, progress: Progress | None =
         keep="epochs",
     )
     exponents = {
-        policy: {metric: exponent_of(late_exponents(trace, metric, policy)) for metric in METRICS}
-        for policy in POLICIES
+        policy: {metric: exponent_of(late_exponents(trace, metric, policy)) for metric in TABLED} for policy in POLICIES
     }
     return ManyEpochs(summary, exponents, fitted, time.perf_counter() - start)
 
@@ -116,13 +116,13 @@ def exponent_of(slopes: Floats) -> Exponent:
     return Exponent(mean, len(slopes) - len(found))
 
 
-def figure(many: ManyEpochs) -> PaperFigure:
+def figure(many: ManyEpochs) -> Sheet:
     """Where the epochs end, and the means with the band of the epochs on the way there."""
     summary = many.summary
     ends = (density_chart(summary, metric, summary.policies) for metric in DRAWN)
     bands = (band_chart(summary, metric, summary.policies) for metric in DRAWN)
     charts = (*(chart for chart in ends if chart is not None), *bands)
-    return PaperFigure(figure_title(many), charts)
+    return Sheet(figure_title(many), charts)
 
 
 def figure_title(many: ManyEpochs) -> str:
@@ -130,22 +130,22 @@ def figure_title(many: ManyEpochs) -> str:
     return f"Over {many.summary.epochs:,} epochs"
 
 
-def table(many: ManyEpochs) -> PaperTable:
+def table(many: ManyEpochs) -> NumberTable:
     """Means with their intervals, quantiles and exponents."""
     summary = many.summary
     rows = []
     for policy in summary.policies:
-        for metric in METRICS:
+        for metric in TABLED:
             rows.append(
                 (
-                    f"{policy}, {SYMBOLS[metric]}",
+                    f"{policy}, {METRICS[metric].heading}",
                     written(summary.estimate(metric, policy)),
                     *map(written_quantile, quantiles(summary, metric, policy).values()),
                     _written_power(many.exponents[policy][metric].estimate),
                 )
             )
     header = ("sum", "mean", *NAMED_SHARES, "power of T")
-    return PaperTable(f"After {summary.horizon:,} rounds", header, tuple(rows))
+    return NumberTable(f"After {summary.horizon:,} rounds", header, tuple(rows))
 
 
 def _written_power(one: Estimate) -> str:
@@ -174,9 +174,9 @@ def _left_out(many: ManyEpochs) -> str:
         for metric, found in by_metric.items():
             share = share_at_zero(many.summary, metric, policy)
             if share and metric in DRAWN:
-                at_zero.append(f"{written_share(Estimate(share, math.nan))} of {policy}'s {SYMBOLS[metric]}")
+                at_zero.append(f"{written_share(Estimate(share, math.nan))} of {policy}'s {METRICS[metric].heading}")
             if found.left_out:
-                unfitted.append(f"{found.left_out:,} of {policy}'s {SYMBOLS[metric]}")
+                unfitted.append(f"{found.left_out:,} of {policy}'s {METRICS[metric].heading}")
     texts = []
     if at_zero:
         texts.append(f" Epochs that end at 0 have no place on a logarithmic axis: {', '.join(at_zero)}.")

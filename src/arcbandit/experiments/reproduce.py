@@ -32,9 +32,10 @@ from arcbandit.experiments.experiment import Experiment, Outcome, Recorded, Verd
 from arcbandit.experiments.many_epochs import ManyEpochs
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.inputs.values import whole
+from arcbandit.report.charts import Sheet
+from arcbandit.report.figures import sheet_files
 from arcbandit.report.files import write_whole
-from arcbandit.report.paper_figures import PaperFigure, PaperTable, figure_files
-from arcbandit.report.plots import check_matplotlib
+from arcbandit.report.look import check_matplotlib
 from arcbandit.report.reproduction_page import (
     ClaimEntry,
     ExperimentEntry,
@@ -42,6 +43,7 @@ from arcbandit.report.reproduction_page import (
     drawn_panels,
     reproduction_page,
 )
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.device import device_name, use_cuda
 from arcbandit.simulation.run import simulate, versions_in_use
 
@@ -78,12 +80,12 @@ class Result:
     many_epochs: ManyEpochs | None = None  # where a GPU played it over many
 
     @property
-    def figure(self) -> PaperFigure:
+    def figure(self) -> Sheet:
         """The figure of what was recorded."""
         return self.experiment.figure(self.recorded)
 
     @property
-    def tables(self) -> tuple[PaperTable, ...]:
+    def tables(self) -> tuple[NumberTable, ...]:
         """The tables of what was recorded."""
         return self.experiment.tables(self.recorded)
 
@@ -237,8 +239,8 @@ def draw(result: Result) -> Drawn:
     return Drawn(_entry(result, figure, more), files)
 
 
-def _files(name: str, figure: PaperFigure) -> dict[str, bytes]:
-    return {f"{name}{suffix}": content for suffix, content in figure_files(figure, FIGURE_SUFFIXES).items()}
+def _files(name: str, figure: Sheet) -> dict[str, bytes]:
+    return {f"{name}{suffix}": content for suffix, content in sheet_files(figure, FIGURE_SUFFIXES).items()}
 
 
 def save(reproduction: Reproduction, folder: str | os.PathLike[str], drawn: Sequence[Drawn] | None = None) -> Path:
@@ -291,7 +293,7 @@ def reproduce_to(
     return found, save(found, target, drawn)
 
 
-def _entry(result: Result, figure: PaperFigure, more: SectionEntry | None) -> ExperimentEntry:
+def _entry(result: Result, figure: Sheet, more: SectionEntry | None) -> ExperimentEntry:
     experiment, settings = result.experiment, result.recorded.settings
     runs = experiment.runs(settings)
     played = {}
@@ -329,7 +331,7 @@ def _entry(result: Result, figure: PaperFigure, more: SectionEntry | None) -> Ex
     )
 
 
-def _many_epochs_entry(many: ManyEpochs, figure: PaperFigure) -> SectionEntry:
+def _many_epochs_entry(many: ManyEpochs, figure: Sheet) -> SectionEntry:
     return SectionEntry(
         many_epochs.NAME,
         figure.title,

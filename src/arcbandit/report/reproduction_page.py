@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
+from arcbandit.report.charts import Sheet, alt_text
+from arcbandit.report.figures import chart_file
 from arcbandit.report.page import STYLE, table_of, table_row
-from arcbandit.report.paper_figures import PaperFigure, PaperTable, chart_alt_text, chart_file
+from arcbandit.report.tables import NumberTable
 
 TITLE = "Reproduction of Multi-Armed Bandits with Minimum Aggregated Revenue Constraints"
 
@@ -70,7 +72,7 @@ class SectionEntry(NamedTuple):
     title: str
     about: str
     panels: tuple[DrawnPanel, ...]
-    tables: tuple[PaperTable, ...]
+    tables: tuple[NumberTable, ...]
     settings: Mapping[str, str]
 
 
@@ -83,7 +85,7 @@ class ExperimentEntry(NamedTuple):
     source: str
     claims: tuple[ClaimEntry, ...]
     panels: tuple[DrawnPanel, ...]
-    tables: tuple[PaperTable, ...]
+    tables: tuple[NumberTable, ...]
     settings: Mapping[str, str]
     more: SectionEntry | None = None  # shown after it
 
@@ -194,9 +196,9 @@ def _claim(experiment: str, claim: ClaimEntry) -> str:
     )
 
 
-def drawn_panels(figure: PaperFigure) -> tuple[DrawnPanel, ...]:
+def drawn_panels(figure: Sheet) -> tuple[DrawnPanel, ...]:
     """The charts of a figure, each drawn on its own."""
-    return tuple(DrawnPanel(chart_alt_text(chart), chart_file(chart, ".svg")) for chart in figure.charts)
+    return tuple(DrawnPanel(alt_text(chart), chart_file(chart, ".svg")) for chart in figure.charts)
 
 
 def _panels(panels: Sequence[DrawnPanel]) -> str:
@@ -209,11 +211,11 @@ def _panel(panel: DrawnPanel) -> str:
     return f'<figure><img alt="{escape(panel.alt)}" src="data:image/svg+xml;base64,{content}"></figure>'
 
 
-def _tables(tables: Sequence[PaperTable]) -> str:
+def _tables(tables: Sequence[NumberTable]) -> str:
     return "\n".join(_numbers(table) for table in tables)
 
 
-def _numbers(table: PaperTable) -> str:
+def _numbers(table: NumberTable) -> str:
     rows = (table_row(name, cells, table.header) for name, *cells in table.rows)
     return f"<h3>{escape(table.title)}</h3>{table_of('results', table.header, rows)}"
 

@@ -102,3 +102,17 @@ def result_rows(results: Results) -> list[list[str]]:
     for column in SHARE_COLUMNS:
         columns.append([written_share(summary[policy][column.name]) for policy in results.policies])
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+class NumberTable(NamedTuple):
+    """Numbers to read."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def result_table(title: str, results: Results) -> NumberTable:
+    """The metrics of COLUMNS of every policy at the horizon."""
+    header = ("policy", *(column.heading for column in COLUMNS))
+    return NumberTable(title, header, tuple(tuple(row) for row in result_rows(results)))

@@ -24,6 +24,7 @@ from arcbandit.simulation.metrics import Total
 
 SMALL = {
     "regret": (400, 2),
+    "many-epochs": (400, 20),
     "nonsaturating": (50, 2),
     "margin": (500, 2),
     "lower-bound": (400, 2),
@@ -62,7 +63,7 @@ def test_names_are_unique():
     """A verdict is found by its name."""
     names = [f"{name}/{claim.name}" for name, experiment in EXPERIMENTS.items() for claim in experiment.claims]
     assert len(names) == len(set(names))
-    assert len(EXPERIMENTS) == 9
+    assert len(EXPERIMENTS) == 10
 
 
 @pytest.mark.parametrize("name", ["nonsaturating", "figure-1", "no-free-exploration"])
@@ -153,6 +154,7 @@ WRONG = {
         lambda r: _with_records(r, {Total.REGRET: _power(1.0), Total.VIOLATION: _power(1.0), Total.PERFORMANCE: 0.0}),
         lambda r: _only_for(r, {"BLP", "ThompsonLP"}, {Total.REGRET: 1e9}),
     ],
+    "many-epochs": [],  # it claims nothing
     "nonsaturating": [lambda r: _with_records(r, {Total.REGRET: _power(0.5), Total.VIOLATION: _power(0.5)})],
     "margin": [
         lambda r: _with_records(r, {Total.ON_FALLBACK: 0.0, Total.REGRET: _power(0.1), Total.VIOLATION: _power(0.1)}),

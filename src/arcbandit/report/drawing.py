@@ -160,14 +160,15 @@ def _ticks(low: float, high: float, steps: Sequence[float]) -> list[float]:
 
 def _draw_guide(axes: "Axes", guide: Line) -> None:
     x, y = _floats(guide.x), _floats(guide.y)
+    # The line would run through a name on that side of its middle to which it turns.
+    to_the_left = guide.below != (y[-1] >= y[0])
     axes.plot(x, y, color=GUIDE_COLOUR, linewidth=0.8, label=f"_guide {guide.label}")
     axes.annotate(
         guide.label,
         _place_of_name(axes, x, y),
         xytext=(0, -4 if guide.below else 4),
         textcoords="offset points",
-        # A steep line would run through a name that stands above its middle.
-        ha="left" if guide.below else "right",
+        ha="right" if to_the_left else "left",
         va="top" if guide.below else "bottom",
         color=GUIDE_TEXT_COLOUR,
         size=SMALL_SIZE,

@@ -107,3 +107,16 @@ def test_files_are_the_same_bytes_each_time():
     first, second = sheet_files(sheet, PLOT_SUFFIXES), sheet_files(sheet, PLOT_SUFFIXES)
     assert first == second
     assert set(first) == set(PLOT_SUFFIXES)
+
+
+@pytest.mark.parametrize("below", [False, True])
+@pytest.mark.parametrize("power", [-2.0, 2.0])
+def test_the_name_of_a_guide_does_not_stand_on_it(power, below):
+    """Whether it rises or falls, and on whichever side its name is."""
+    guide = Line("a name", ROUNDS, ROUNDS**power, below=below)
+    axes = axes_of(chart(Line("one", ROUNDS, np.ones(100)), guides=(guide,), x_log=True, y_log=True))
+    box = next(text for text in axes.texts if text.get_text() == "a name").get_window_extent()
+    over = np.geomspace(1.0, 100.0, 2000)
+    points = axes.transData.transform(np.column_stack([over, over**power]))
+    assert not [point for point in points if box.contains(*point)]
+    assert axes.bbox.x0 <= box.x0 < box.x1 <= axes.bbox.x1

@@ -145,9 +145,9 @@ def _list(json: bool) -> None:
     table.add_column("name", no_wrap=True)
     table.add_column("claims", justify="right", no_wrap=True)
     table.add_column("what it shows, and where")
-    for entry in entries:
-        about = Text(str(entry["title"])).append(f"\n{entry['source'] or 'beyond the paper'}", style="dim")
-        table.add_row(str(entry["name"]), str(len(entry["claims"])), about)
+    for experiment in EXPERIMENTS.values():
+        about = Text(experiment.title).append(f"\n{experiment.source or 'beyond the paper'}", style="dim")
+        table.add_row(experiment.name, str(len(experiment.claims)), about)
     with printing() as console:
         console.print(table)
 

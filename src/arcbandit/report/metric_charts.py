@@ -91,8 +91,9 @@ def simulation_chart(results: Results, metric: str, logarithmic: bool) -> Chart:
             line = line._replace(band_low=low, band_high=high)
         lines.append(line)
     title, x_label, y_label = metric_text(metric)
+    explained = METRICS[metric].drawing.explained
     return Chart(
-        f"{title}: {METRICS[metric].drawing.explained}",
+        f"{title}: {explained}" if explained else title,
         x_label,
         y_label,
         tuple(lines),

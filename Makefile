@@ -45,8 +45,9 @@ lint: $(READY)  ## Check style, types and import directions
 bench: $(READY)  ## Time the frozen workloads
 	$(BIN)/python -m benchmarks
 
-docs: $(READY)  ## Regenerate the reference page of the command line
+docs: $(READY)  ## Regenerate the reference pages of the command line and of the metrics
 	$(BIN)/python -m docs.generate_cli
+	$(BIN)/python -m docs.generate_metrics
 
 lock:  ## Regenerate requirements.lock
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

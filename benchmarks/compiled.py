@@ -22,8 +22,7 @@ from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import Plan
 from arcbandit.policies.registry import policy
 from arcbandit.simulation.loop import RewardModel, World, make_meters, play_rounds
-from arcbandit.simulation.metrics import N_TOTALS, Total
-from arcbandit.simulation.results import BY_FLOOR
+from arcbandit.simulation.metrics import BY_FLOOR, N_TOTALS, Total
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.simulation import device, run
 from arcbandit.simulation.device_kernels import TUPLES
 from arcbandit.simulation.loop import play_rounds
-from arcbandit.simulation.results import BY_FLOOR, SHARES, SUMS
+from arcbandit.simulation.metrics import BY_FLOOR, SHARES, SUMS
 from tests.simulation import play_on_device
 from tests.simulation.play_on_device import GPU, NU, POLICIES, SIMULATOR, common, special_cases
 

@@ -15,8 +15,8 @@ from scipy import stats
 
 from arcbandit import BLP, OLP, Instance, ThompsonLP, policy, simulate
 from arcbandit.errors import InvalidInputError
+from arcbandit.kernels.planner import Coefficient
 from arcbandit.policies.registry import POLICIES, restore
-from arcbandit.policies.state import OBJECTIVE
 
 RATE = 1e-6
 DECISIONS = 20_000
@@ -115,7 +115,7 @@ class TestDecisions:
         seen = set()
         for _ in range(50):
             decider.decide(0)
-            seen.add(decider._memory.matrices[OBJECTIVE].tobytes())
+            seen.add(decider.learner.planner.coefficients[Coefficient.OBJECTIVE].tobytes())
         assert len(seen) == 50
 
     def test_the_numbers_of_a_decision_do_not_depend_on_rewards(self):

@@ -172,7 +172,7 @@ def assert_sound(decider):
     """It decides, its snapshot restores, and no thread has to wait for it."""
     assert is_free(decider)
     snapshot = decider.snapshot()
-    assert np.array(snapshot["statistics"]["by_pair"])[ByPair.PULLS].sum() == snapshot["rewards"]
+    assert np.array(snapshot["statistics"]["by_pair"])[ByPair.PULLS].sum() == snapshot["statistics"]["rewards"]
     twin = restore(json.loads(json.dumps(snapshot)))
     assert twin.snapshot() == snapshot
     assert twin.decide(1) == decider.decide(1)

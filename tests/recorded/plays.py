@@ -102,7 +102,7 @@ def looped(instance, chosen, horizon, **options):
 
 
 def played_online(instance, name, rounds, *, change, dials=None, **settings):
-    """Arms and the bits of their probabilities: rewards at once, late and in batches, changes, a snapshot on the way."""
+    """Arms and the bits of their probabilities; rewards come at once, late and in batches, a snapshot is restored."""
     random = np.random.default_rng(8)
     decider = policy(name, **(dials or {}), **settings).for_instance(instance, horizon=rounds, seed=3, epoch=1)
     means = instance.mean_rewards

@@ -331,9 +331,9 @@ class TestPolicies:
             available=available.iloc[[1, 0], [1, 2, 0]],
         )
         snapshot = decider.snapshot()
-        assert snapshot["revenue_floors"] == [1.0, 0.25]
-        assert snapshot["context_probabilities"] == [0.5, 0.125, 0.375]
-        assert snapshot["available"] == (MEANS != 9.0).tolist()
+        assert snapshot["configuration"]["revenue_floors"] == [1.0, 0.25]
+        assert snapshot["configuration"]["context_probabilities"] == [0.5, 0.125, 0.375]
+        assert snapshot["configuration"]["available"] == (MEANS != 9.0).tolist()
         unnamed = OLP([0.1], [0.5, 0.5])
         unnamed.add_arm(available={1: True, 0: False})
         assert unnamed.snapshot()["configuration"]["available"][1] == [False, True]

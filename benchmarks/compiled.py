@@ -130,7 +130,7 @@ class CompiledLearner:
         self.round_number = pulls * instance.n_pairs
         if pulls > 0:
             self.policy._statistics.by_pair[...] = seen_before(instance, pulls).by_pair
-        slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors])
+        slack_floors = ~optimum.floors.active
         self.world = World(
             mean_rewards=instance.mean_rewards.copy(),
             revenues=instance.mean_rewards * instance.context_probabilities,

@@ -11,14 +11,16 @@ from rich.console import Console
 from rich.table import Table
 
 from arcbandit.compilation.compile import entry_kernel
+from arcbandit.kernels.allocation import write_allocation
 from arcbandit.kernels.confidence import ByPair, radius_factor, record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
-from arcbandit.kernels.factors import factorise, is_peeled
-from arcbandit.kernels.planning import plan, write_allocation
-from arcbandit.kernels.pricing import best_pair, evaluate_prices, evaluate_shares, price_rows
+from arcbandit.kernels.dual_step import most_negative
+from arcbandit.kernels.elimination import factorise, is_peeled
+from arcbandit.kernels.entering import best_pair, price_rows
+from arcbandit.kernels.evaluation import evaluate_prices, evaluate_shares
+from arcbandit.kernels.planning import plan
 from arcbandit.kernels.program import Basis, Count, PlanStatus, Program
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
-from arcbandit.kernels.simplex import most_negative
 from arcbandit.policies.state import OWN, PLANNED
 from arcbandit.simulation.loop import draw_reward, has_optimal_set, measure_allocation, measure_reward
 from benchmarks.compiled import CompiledLearner, steady_instance

@@ -86,7 +86,7 @@ class TestInterrupts:
         with interrupted(decider, "learn", before), pytest.raises(KeyboardInterrupt):
             decider.update(0, 1, 0.5)
         assert decider.pulls().sum() == decider.snapshot()["statistics"]["rewards"] == 40 + taken
-        with interrupted(decider, "learn_many", before), pytest.raises(KeyboardInterrupt):
+        with interrupted(decider, "learn", before), pytest.raises(KeyboardInterrupt):
             decider.update_many([0, 1, 0], [1, 0, 2], [0.5, 0.5, 0.5], count_contexts=True)
         assert decider.pulls().sum() == decider.snapshot()["statistics"]["rewards"] == 40 + 4 * taken
         assert_sound(decider)
@@ -163,9 +163,11 @@ def interrupted(decider, kernel, before):
         raise KeyboardInterrupt
 
     vars(state)["kernels"] = kernels._replace(**{kernel: stopped})
+    vars(state).pop("hot", None)
     yield
     assert decider._state is state
     vars(state)["kernels"] = kernels
+    del vars(state)["hot"]
 
 
 def assert_sound(decider):

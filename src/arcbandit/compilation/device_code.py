@@ -19,6 +19,7 @@ from numba.cuda.cudadrv import nvvm
 from numba.cuda.cudadrv.driver import ObjectCode  # type: ignore[attr-defined]
 from numba.cuda.extending import intrinsic
 from numba.cuda.np import arrayobj
+from numba.cuda.typing import arraydecl
 
 TRIPLE = "nvptx64-nvidia-cuda"
 OPTIMISATION = 3
@@ -64,18 +65,29 @@ def device_code() -> Iterator[None]:
     """While it lasts, numba-cuda compiles as this module says, and nobody else compiles."""
     with global_compiler_lock:
         library, fix_index = codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index
+        type_of_index = arraydecl.get_array_index_type
         codegen.JITCUDACodegen._library_class = DeviceLibrary
         arrayobj.fix_integer_index = index_as_given
+        arraydecl.get_array_index_type = lambda array, index: type_of_index(array, members_as_integers(index))
         try:
             yield
         finally:
             codegen.JITCUDACodegen._library_class = library
             arrayobj.fix_integer_index = fix_index
+            arraydecl.get_array_index_type = type_of_index
 
 
 def index_as_given(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -> Any:
     """An index, not looked at for being negative: no kernel counts from the end, and the question costs much."""
     return context.cast(builder, index, index_type, types.intp)
+
+
+def members_as_integers(index: Any) -> Any:
+    """The type of an index, with integers for members of an IntEnum: numba-cuda does not take these, as Numba does."""
+    if isinstance(index, types.BaseTuple):
+        parts: Any = index
+        return types.Tuple([members_as_integers(part) for part in parts])
+    return types.intp if isinstance(index, types.IntEnumMember) else index
 
 
 def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:

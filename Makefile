@@ -26,7 +26,8 @@ test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompil
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/kernels
 
 test-long: $(READY)  ## Test what was promised for many thousand random cases on all of them
-	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest tests/test_right_or_refused.py tests/policies/test_restored_runs.py
+	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest tests/test_right_or_refused.py tests/policies/test_restored_runs.py \
+		tests/recorded
 
 test-numba: test-oldest test-plain  ## Test the ends of the range of Numba, and compiling without its inner parts
 

@@ -24,9 +24,7 @@ STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red"}
 def reproduce(
     names: Annotated[
         list[str] | None,
-        Parameter(
-            negative=(), show_default=False, help="Names from --list; by default all experiments with claims."
-        ),
+        Parameter(negative=(), show_default=False, help="Names from --list; by default all experiments with claims."),
     ] = None,
     /,
     *,

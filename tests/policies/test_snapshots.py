@@ -265,7 +265,7 @@ class TestWhatUsedToBeTaken:
 
     def test_memory_of_a_rule_that_has_none_is_refused(self):
         edited = changed_at(SNAPSHOTS["masked"], ("statistics", "memory", "by_pair", "logits"), [[0.5] * 2] * 2)
-        with pytest.raises(InvalidInputError, match="must have only the fields .*, got 'logits'"):
+        with pytest.raises(InvalidInputError, match=r"must have only the fields .*, got 'logits'"):
             restore(edited)
 
     def test_memory_of_another_shape_is_refused(self):

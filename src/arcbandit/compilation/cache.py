@@ -1,4 +1,4 @@
-"""Where compiled code is kept from one process to the next."""
+"""Where compiled code is kept between processes."""
 
 import os
 from collections.abc import Iterator
@@ -32,15 +32,15 @@ def cache_folder(name: str) -> Path | None:
 
 
 def cache_on_disk(dispatcher: Any, folder: Path) -> None:
-    """Let a compiled function find its code of an earlier process in a folder, and leave it there."""
+    """Let a compiled function load its code from a folder, if an earlier process left it there, and save it there."""
     with numba_caching_in(folder):
         dispatcher.enable_caching()
 
 
 @contextmanager
 def numba_caching_in(folder: Path) -> Iterator[None]:
-    """While it lasts, functions that are compiled with a cache have it in this folder."""
-    # Numba reads the folder when caching is enabled, and has no argument for it.
+    """A context in which functions compiled with a cache have it in this folder."""
+    # Numba reads the folder from its configuration when caching is enabled, and has no argument for it.
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder)
     try:

@@ -1,8 +1,8 @@
-"""What a kernel's machine code follows from, as one short word: its code, that of all it calls, and their constants.
+"""A hash of all that determines a kernel's machine code: its code, that of all it calls, and their constants.
 
-Numba's disk cache looks at the file of the function that is called from Python alone, so an edit in a kernel that it
-calls would go unnoticed. The cache folder of an entry is therefore named after this word. Docstrings, comments and
-everything that compiled code does not reach are no part of it.
+Numba's disk cache checks only the file of the function called from Python, so an edit in a kernel that it calls would
+go unnoticed. The cache folder of an entry is therefore named after this hash. Docstrings, comments and everything that
+compiled code does not reach are not part of it.
 """
 
 import enum
@@ -21,13 +21,13 @@ from numba.core import types
 
 config: Any = numba.config
 
-# The files of this room that decide what code is made of a kernel.
+# The files of this room that determine the code made from a kernel.
 COMPILERS = ("compile.py", "numba_pipeline.py", "numba_options.py", "packing.py")
 
 
 @functools.cache
 def compiler_fingerprint() -> str:
-    """Hash of what compiles: Python, Numba, LLVM, and the files of this room that steer them."""
+    """Hash of the compiler: Python, Numba, LLVM, and the files of this room that control them."""
     digest = hashlib.sha256(
         f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {config.BOUNDSCHECK}".encode()
     )
@@ -37,7 +37,7 @@ def compiler_fingerprint() -> str:
 
 
 def fingerprint(function: Callable[..., Any]) -> str:
-    """Hash of all that decides what a function compiles to."""
+    """Hash of all that determines what a function compiles to."""
     digest = hashlib.sha256(compiler_fingerprint().encode())
     waiting = [function]
     seen: set[int] = set()
@@ -55,11 +55,11 @@ def fingerprint(function: Callable[..., Any]) -> str:
 
 
 def _parts(function: Any) -> Iterator[tuple[str, Any]]:
-    """Words that stand for a function's code and constants, and the functions that it calls."""
+    """A function's code and constants as text, and the functions that it calls."""
     names: set[str] = set()
     for code in _codes(function.__code__):
         constants = [part for part in code.co_consts if not isinstance(part, CodeType)]
-        # The docstring, which is the first constant where there is one.
+        # Skip the docstring, which is the first constant if there is one.
         if constants and isinstance(constants[0], str):
             del constants[0]
         yield f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames} {code.co_freevars}", None

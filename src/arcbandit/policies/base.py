@@ -433,7 +433,8 @@ class Policy(metaclass=PolicyType):
         )
         if not columns.shape == rows.shape == values.shape:
             raise InvalidInputError(
-                f"contexts, arms and rewards must be equal in number, got {columns.size}, {rows.size} and {values.size}."
+                "contexts, arms and rewards must be equal in number, "
+                f"got {columns.size}, {rows.size} and {values.size}."
             )
         self._take_in(columns, rows, values, "count_contexts", count_contexts)
 

@@ -34,7 +34,7 @@ def play_alike(available, allocation):
 
 @kernel
 def begin_planning(learner):
-    """Note whether every pair has been played by now, and let the planner count the round."""
+    """Note whether every pair was played by now, and let the planner count the round."""
     progress = learner.progress
     available = learner.problem.available
     if progress[Progress.ALL_PLAYED] == 0 and every_pair_played(learner.statistics, available):

@@ -207,7 +207,7 @@ EXPERIMENT = Experiment(
             "We observe the expected rate of 1/γ*² scaling of the violation.",
             differs="1/γ*² is how long OPLP stays on its fallback, and the bound charges every such round the whole "
             "floor. But the shortfall of those rounds falls with the confidence radius, as OLP's does, so that their "
-            "sum grows with the root of their number where they are many: nearer to 1/γ* for small margins.",
+            "sum grows with the root of their number if there are many: nearer to 1/γ* for small margins.",
         ),
     ),
     figure=_figure,

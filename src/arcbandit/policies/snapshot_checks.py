@@ -39,7 +39,7 @@ class Size(NamedTuple):
         return self.rows + 1
 
 
-Check = Callable[[str, Any, Size], None]  # where the value stands, the value, how many arms and contexts there are
+Check = Callable[[str, Any, Size], None]  # the path of the value, the value, the numbers of arms and contexts
 
 
 def number(where: str, value: Any, size: Size) -> None:
@@ -244,7 +244,7 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     pulls, means, roots = by_pair[ByPair.PULLS], by_pair[ByPair.MEAN], by_pair[ByPair.INVERSE_ROOT]
     for field, values in (("by_pair", pulls), ("context_counts", counts)):
         counted = (values >= 0) & (values <= MOST_PULLS) & (values == np.floor(values))
-        _require_all(f"statistics.{field}", counted, "non-negative whole numbers where it counts", values)
+        _require_all(f"statistics.{field}", counted, "non-negative whole numbers as counts", values)
     played = pulls > 0
     # The square root and the quotient round the same way here and in the kernel that records a reward.
     exact = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=played)

@@ -140,7 +140,7 @@ def measure_allocation(world, problem, allocation, planner, of_basis, outcome, m
     violation = 0.0
     for row in range(expected.shape[0]):
         floor = problem.floors[row]
-        violation += max(floor - expected[row], 0.0)  # nothing where there is no floor
+        violation += max(floor - expected[row], 0.0)  # 0 for NO_FLOOR
         meters.by_row[FloorTotal.SHORTFALL, row] += max(floor, 0.0) - expected[row]
     regret = world.optimal_value - performance
     meters.totals[Total.REGRET] += max(regret, 0.0)

@@ -31,7 +31,7 @@ class World(NamedTuple):
     noise_scale: float
     samples: np.ndarray  # observed rewards, pair after pair, shape (N,)
     sample_start: np.ndarray  # int64, shape (K * C + 1,)
-    audited: bool  # whether the run counts where the paper's statements hold
+    audited: bool  # whether the run counts how often the paper's statements hold
     suboptimality_gap: float  # rho*, if the run is audited
 
 

@@ -144,7 +144,7 @@ class TestFiles:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nope"], "neither a file nor an instance"),
+        (["nope"], "neither a file nor one of the paper's instances"),
         (["nu", "--policy", "nope"], "There is no policy 'nope'; known are blp, greedy, linear-program, olp"),
         (["nu", "--policy", "olp:caution=1"], "has no dial 'caution'"),
         (["nu", "--policy", "olp:"], "has no dial ''"),
@@ -156,7 +156,7 @@ class TestFiles:
         (["nu", "--policy", "linear-program:caution=nan"], "caution must be finite"),
         (["nu", "--policy", "linear-program:caution=11"], "caution must be from -10 to 10"),
         (["nu", "--policy", "olp:estimate_contexts=perhaps"], "must be true or false"),
-        (["nu", "--policy", "olp", "--policy", "olp"], "once only"),
+        (["nu", "--policy", "olp", "--policy", "olp"], "only once"),
         (["nu", "--horizon", "0"], "--horizon must be a whole number from 1 to 9007199254740992"),
         (["nu", "--horizon", "1e9"], "--horizon"),
         (["nu", "--horizon", "1000000000000000000000"], "--horizon must be a whole number from 1 to 9007199254740992"),

@@ -102,6 +102,7 @@ class BanditQ(Policy):
     """
 
     name = "bandit-q"
+    reference = "sinha2024"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow, totals=TotalRow, scratch_by_pair=PairScratch)

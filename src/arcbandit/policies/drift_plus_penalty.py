@@ -68,6 +68,7 @@ class DriftPlusPenalty(Policy):
     """
 
     name = "drift-plus-penalty"
+    reference = "li2019"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow)

@@ -126,6 +126,7 @@ class LagrangeCB(Policy):
     """
 
     name = "lagrange-cb"
+    reference = "slivkins2024"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow, scratch_by_pair=PairScratch, scratch_by_arm=ArmScratch)

@@ -75,6 +75,7 @@ class LOE2D(Policy):
     """
 
     name = "loe2d"
+    reference = "guo2024"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow, scratch_by_pair=PairScratch)

@@ -132,6 +132,7 @@ class Optimistic3(Policy):
     """
 
     name = "optimistic3"
+    reference = "guo2025"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_pair=ByPairRow, by_arm=ByArmRow, scratch_by_pair=PairScratch, scratch_by_arm=ArmScratch)

@@ -15,6 +15,7 @@ from arcbandit.experiments.paper_instances import nu
 from arcbandit.instance import Instance
 from arcbandit.kernels.confidence import make_statistics
 from arcbandit.planning import Plan, plan
+from arcbandit.policies.learner import Progress
 from arcbandit.policies.olp import OLP
 from arcbandit.policies.registry import policy
 from arcbandit.simulation.epoch import Task, run_task
@@ -271,8 +272,8 @@ def steady_policy(n_arms: int, n_contexts: int) -> tuple[Decide, Update]:
     """OLP with floors, after STEADY_PULLS pulls of each pair."""
     instance = steady_instance(n_arms, n_contexts)
     learner: Any = OLP(instance.revenue_floors, instance.context_probabilities, noise_scale=1.0)
-    learner._statistics.by_pair[...] = seen_before(instance, STEADY_PULLS).by_pair
-    learner._decisions = learner._rewards = STEADY_PULLS * instance.n_pairs
+    learner.learner.statistics.by_pair[...] = seen_before(instance, STEADY_PULLS).by_pair
+    learner.learner.progress[[Progress.DECISIONS, Progress.REWARDS]] = STEADY_PULLS * instance.n_pairs
     return lambda context: learner.decide(context).arm, learner.update
 
 

@@ -8,7 +8,7 @@ imports this module, for it needs the package numba-cuda.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import llvmlite.ir.types as ir_types  # type: ignore[import-untyped]
@@ -19,6 +19,7 @@ from numba.cuda.cudadrv import nvvm
 from numba.cuda.cudadrv.driver import ObjectCode  # type: ignore[attr-defined]
 from numba.cuda.extending import intrinsic
 from numba.cuda.np import arrayobj
+from numba.cuda.typing import arraydecl
 
 TRIPLE = "nvptx64-nvidia-cuda"
 OPTIMISATION = 3
@@ -30,6 +31,8 @@ DEFINITION = re.compile(r"^define ")
 LABEL = re.compile(r'^"?([\w.$]+)"?:')
 SUM_OR_PRODUCT = re.compile(r"= f(mul|add|sub) double")
 JUMP = re.compile(r'^\s+br label %"?([\w.$]+)"?(?:, *!dbg !\d+)?\s*$')
+
+index_type = arraydecl.get_array_index_type
 
 
 class DeviceLibrary(codegen.CUDACodeLibrary):
@@ -66,16 +69,28 @@ def device_code() -> Iterator[None]:
         library, fix_index = codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index
         codegen.JITCUDACodegen._library_class = DeviceLibrary
         arrayobj.fix_integer_index = index_as_given
+        arraydecl.get_array_index_type = index_by_members
         try:
             yield
         finally:
             codegen.JITCUDACodegen._library_class = library
             arrayobj.fix_integer_index = fix_index
+            arraydecl.get_array_index_type = index_type
 
 
 def index_as_given(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -> Any:
     """An index, not looked at for being negative: no kernel counts from the end, and the question costs much."""
     return context.cast(builder, index, index_type, types.intp)
+
+
+def index_by_members(array: Any, index: Any) -> Any:
+    """What indexing gives where members of enums name rows: Numba takes these for whole numbers, numba-cuda does not."""
+    if isinstance(index, types.BaseTuple):
+        parts = [types.intp if isinstance(part, types.IntEnumMember) else part for part in cast(Any, index)]
+        index = types.BaseTuple.from_types(parts)
+    elif isinstance(index, types.IntEnumMember):
+        index = types.intp
+    return index_type(array, index)
 
 
 def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:

@@ -11,15 +11,17 @@ from rich.console import Console
 from rich.table import Table
 
 from arcbandit.compilation.compile import entry_kernel
+from arcbandit.kernels.allocation import write_allocation
 from arcbandit.kernels.confidence import ByPair, radius_factor, record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
-from arcbandit.kernels.factors import factorise, is_peeled
+from arcbandit.kernels.dual_step import most_negative
+from arcbandit.kernels.elimination import factorise, is_peeled
+from arcbandit.kernels.entering import best_pair, price_rows
+from arcbandit.kernels.evaluation import evaluate_prices, evaluate_shares
 from arcbandit.kernels.planner import Place
-from arcbandit.kernels.planning import find_plan, write_allocation
-from arcbandit.kernels.pricing import best_pair, evaluate_prices, evaluate_shares, price_rows
+from arcbandit.kernels.planning import find_plan
 from arcbandit.kernels.program import Basis, Count, PlanStatus, Program
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
-from arcbandit.kernels.simplex import most_negative
 from arcbandit.policies.learner import Outcome, Stream
 from arcbandit.simulation.meters import has_optimal_set, measure_allocation, measure_reward
 from arcbandit.simulation.world import draw_reward
@@ -99,7 +101,7 @@ def repeat(step, times, world, learner, statistics, meters, first_round):
             arm = arm_from_uniform(allocation, context, 0.5)
             total += draw_reward(world, arm, context, Stream(0, 0, t))
         elif step == METRICS:
-            measure_allocation(world, learner, True, Outcome.PLANNED.value, meters)
+            measure_allocation(world, problem, allocation, planner, True, Outcome.PLANNED.value, meters)
             total += has_optimal_set(world, planner, Outcome.PLANNED.value, meters)
             measure_reward(problem, 0, 0.0, t, meters)
         elif step == LEARN:

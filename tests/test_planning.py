@@ -1,4 +1,6 @@
+import dataclasses
 import doctest
+import pickle
 
 import numpy as np
 import pytest
@@ -162,9 +164,104 @@ class TestWhatIsRefused:
         def give_up(program, *, least_shortfall, start):
             return solve_program(program)._replace(status=PlanStatus.PIVOT_LIMIT)
 
-        monkeypatch.setattr(planning, "solve_program", give_up)
+        monkeypatch.setattr(planning.solve, "solve_program", give_up)
         with pytest.raises(PlanningError, match="could neither find an optimal plan nor prove"):
             solve()
+
+
+class TestFloors:
+    GROUPS = (GroupFloor("last two", (2, 1), 1.0), GroupFloor("first", (0,), 0.0))
+
+    def test_are_one_table_with_a_kind(self):
+        """Arms by what the problem calls them, here by index, then groups."""
+        floors = solve(group_floors=self.GROUPS).floors
+        assert floors.names == ("0", "1", "2", "last two", "first")
+        assert floors.kinds == ("arm", "arm", "arm", "group", "group")
+        assert floors.amounts.tolist() == [*FLOORS, 1.0, 0.0]
+        assert floors.members.astype(int).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 0]]
+
+    def test_have_the_names_of_an_instance(self):
+        instance = Instance(MEANS, FLOORS, UNIFORM, arms=["a", "b", "c"], group_floors=self.GROUPS)
+        floors = plan(instance).floors
+        assert floors.names == instance.floors.names == ("a", "b", "c", "last two", "first")
+        assert [floor.arms for floor in floors][3:] == [("c", "b"), ("a",)]
+
+    def test_say_what_is_earned_and_paid(self):
+        """nu with 1.0 asked of arms 1 and 2 together, which their floors give only three quarters of."""
+        found = solve(group_floors=self.GROUPS)
+        earned = (UNIFORM * MEANS * found.allocation).sum(axis=1)
+        floors = found.floors
+        np.testing.assert_allclose(floors.revenue, [*earned, earned[1] + earned[2], earned[0]], rtol=1e-12)
+        np.testing.assert_allclose(floors.slack, floors.revenue - floors.amounts, rtol=0, atol=0)
+        assert floors.active[floors.names.index("last two")]
+        assert not floors.active[[0, 4]].any()
+        assert (floors.prices[~floors.active] == 0).all()
+        assert floors.prices @ floors.amounts == pytest.approx(found.context_values.sum() - found.value, rel=1e-12)
+
+    def test_of_arms_and_of_groups_are_views(self):
+        found = solve(group_floors=self.GROUPS)
+        floors = found.floors
+        views = {
+            "revenue": ("arm_revenue", "group_revenue"),
+            "amounts": ("revenue_floors", "group_floors"),
+            "prices": ("floor_prices", "group_prices"),
+            "active": ("active_floors", "active_group_floors"),
+            "shortfall": ("shortfall", "group_shortfall"),
+        }
+        for column, (of_arms, of_groups) in views.items():
+            whole = getattr(floors, column)
+            assert getattr(found, of_arms).tolist() == whole[:3].tolist()
+            assert getattr(found, of_groups).tolist() == whole[3:].tolist()
+            assert np.shares_memory(getattr(found, of_arms), whole)
+            assert not getattr(found, of_arms).flags.writeable
+
+    def test_that_are_missed_say_by_how_much(self):
+        """Arm 0 earns 6 if it is always played: of a floor of 7 one is missing, and nothing is left for the others."""
+        found = solve(revenue_floors=[7, 0, 0], on_infeasible="least_shortfall")
+        assert found.floors.shortfall.tolist() == [1.0, 0.0, 0.0]
+        assert found.floors.slack.tolist() == [-1.0, 0.0, 0.0]
+
+    def test_of_zero_lack_nothing(self):
+        """The only arm loses 1 per round, of which nobody was promised anything: slack says so, shortfall does not."""
+        found = solve_lp([[-1.0]], [[-1.0]], [0.0], [1.0], group_floors=[GroupFloor("g", (0,), 0.0)])
+        assert found.status == PlanStatus.OPTIMAL
+        assert found.floors.slack.tolist() == [-1.0, -1.0]
+        assert found.floors.shortfall.tolist() == [0.0, 0.0]
+        assert not found.floors.active.any()
+
+    def test_are_a_frame_of_columns(self):
+        floors = solve(group_floors=self.GROUPS).floors
+        table = floors.to_dict()
+        columns = ["name", "kind", "arms", "floor", "revenue", "slack", "price", "active", "shortfall"]
+        assert list(table) == columns
+        assert {len(column) for column in table.values()} == {5}
+        assert table["price"] == floors.prices.tolist()
+        assert table["active"] == floors.active.tolist()
+
+    def test_of_a_copied_plan_are_equal_and_read_only(self):
+        found = solve(group_floors=self.GROUPS)
+        again = pickle.loads(pickle.dumps(found))
+        assert again.floors == found.floors
+        for column in (again.floors.amounts, again.floors.revenue, again.floors.prices, again.floors.scale):
+            assert not column.flags.writeable
+        assert again.floors != solve().floors
+        assert again.floors != dataclasses.replace(found.floors, prices=2 * found.floors.prices)
+
+    def test_are_not_equal_to_what_was_asked(self):
+        """A table of a plan says more than one of an instance."""
+        instance = Instance(MEANS, FLOORS, UNIFORM)
+        assert plan(instance).floors != instance.floors
+        assert repr(plan(instance).floors) == "<PlannedFloors: 3 arms, 0 groups>"
+
+
+def test_a_plan_shows_its_numbers():
+    """In one expression, floors of arms and of groups apart; matrices are left out."""
+    shown = repr(solve_lp([[4.0]], [[4.0]], [1.0], [1.0], group_floors=[GroupFloor("g", (0,), 4.0)]))
+    assert shown == (
+        "Plan(status=<PlanStatus.OPTIMAL: 0>, value=4.0, arm_revenue=array([4.]), revenue_floors=array([1.]), "
+        "floor_prices=array([0.]), group_revenue=array([4.]), group_floors=array([4.]), group_prices=array([0.]), "
+        "conflicting_floors=())"
+    )
 
 
 class TestWarmStart:
@@ -186,12 +283,12 @@ class TestWarmStart:
         """The basis is passed on to the kernel."""
         pivots = []
 
-        def watched(program, basis, least_shortfall, owner, workspace, allocation, kernel=planning.plan_kernel):
+        def watched(program, basis, least_shortfall, owner, workspace, allocation, kernel=planning.program.plan_kernel):
             status = kernel(program, basis, least_shortfall, owner, workspace, allocation)
             pivots.append(int(workspace.counts[Count.PIVOTS]))
             return status
 
-        monkeypatch.setattr(planning, "plan_kernel", watched)
+        monkeypatch.setattr(planning.program, "plan_kernel", watched)
         solve(warm_start=solve())
         assert pivots[0] > 0
         assert pivots[1] == 0
@@ -398,23 +495,22 @@ class TestCertificates:
         good = problem.solve()
         check_optimal(problem, good)
 
-        def tampered(**changes):
-            fields = {name: getattr(good, name) for name in good.__dataclass_fields__}
-            return planning.Plan(**(fields | changes))
+        def priced(prices):
+            return dataclasses.replace(good, floors=dataclasses.replace(good.floors, prices=prices))
 
         worse = good.allocation.copy()
         worse[:, 1] = [0.4, 0.6, 0]
         short = good.allocation.copy()
         short[:, 1] = [0.6, 0.4, 0]
         wrong = [
-            tampered(allocation=worse, value=float((problem.objective * worse).sum())),
-            tampered(allocation=short, value=float((problem.objective * short).sum())),
-            tampered(allocation=good.allocation * (1 + 1e-6)),
-            tampered(floor_prices=good.floor_prices * 0.99),
-            tampered(floor_prices=good.floor_prices * 1.01),
-            tampered(floor_prices=-good.floor_prices),
-            tampered(context_values=good.context_values - 1e-3),
-            tampered(value=good.value + 1e-6),
+            dataclasses.replace(good, allocation=worse, value=float((problem.objective * worse).sum())),
+            dataclasses.replace(good, allocation=short, value=float((problem.objective * short).sum())),
+            dataclasses.replace(good, allocation=good.allocation * (1 + 1e-6)),
+            priced(good.floor_prices * 0.99),
+            priced(good.floor_prices * 1.01),
+            priced(-good.floor_prices),
+            dataclasses.replace(good, context_values=good.context_values - 1e-3),
+            dataclasses.replace(good, value=good.value + 1e-6),
         ]
         for plan_ in wrong:
             with pytest.raises(AssertionError):
@@ -434,6 +530,7 @@ def test_a_program_solves_in_memory_of_its_own():
 
 def test_docstring_examples_give_what_they_show():
     """An example in a docstring is an assertion."""
-    failed, attempted = doctest.testmod(planning)
-    assert attempted
-    assert failed == 0
+    for module in (planning.solve, planning.plans):
+        failed, attempted = doctest.testmod(module)
+        assert attempted
+        assert failed == 0

@@ -100,14 +100,14 @@ class TestWideRows:
 
 
 class TestCertificate:
+    FLOORS = Floors.of(["1", "2"], [0.5, 0.25])
     PROBLEM = Coefficients(
         np.array([[4.0], [1.0]]),
         np.array([[4.0], [1.0]]),
         np.ones((2, 1), dtype=bool),
-        np.array([0.5, 0.25]),
-        np.zeros((0, 2), dtype=bool),
+        FLOORS,
+        required=FLOORS.amounts,
     )
-    FLOORS = Floors.of(["1", "2"], PROBLEM.floors)
     PROGRAM = make_program(PROBLEM.objective, PROBLEM.revenue, FLOORS.coupling_rows())
 
     def test_the_right_plan_holds(self):
@@ -131,7 +131,7 @@ class TestCertificate:
 
     def test_of_least_shortfall(self):
         """Floors of 3 and 1 take three quarters and the whole of the context: three quarters of arm 1's are missing."""
-        problem = self.PROBLEM._replace(floors=np.array([3.0, 1.0]))
+        problem = self.PROBLEM._replace(required=np.array([3.0, 1.0]))
         best = np.array([[1.0], [0.0]])
         assert not proves_infeasible(problem, np.array([0.0, 1.0]))
         assert proves_infeasible(problem, np.array([0.25, 1.0]))

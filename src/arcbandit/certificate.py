@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arcbandit.floors import Floors
 from arcbandit.kernels.certificate import measure_errors
 from arcbandit.kernels.program import NO_FLOOR, Program
 
@@ -46,17 +47,8 @@ class Coefficients(NamedTuple):
     objective: Floats  # a, shape (K, C)
     revenue: Floats  # b, shape (K, C)
     available: Flags  # shape (K, C)
-    floors: Floats  # of arms, then of groups, NO_FLOOR for none, shape (M,)
-    members: Flags  # which arms each group counts, shape (G, K)
-
-    def by_row(self, by_arm: Floats) -> Floats:
-        """What each row adds up to, shape (M,)."""
-        return np.concatenate([by_arm, self.members @ by_arm]) if len(self.members) else by_arm
-
-    def by_arm(self, by_row: Floats) -> Floats:
-        """The sum over the rows of each arm, shape (K,)."""
-        n_arms = len(self.objective)
-        return by_row[:n_arms] + by_row[n_arms:] @ self.members if len(self.members) else by_row
+    floors: Floors
+    required: Floats  # what the row of each floor asks for, NO_FLOOR for nothing, shape (M,)
 
     def best(self, worth: Floats) -> Floats:
         """The most that any available pair of each context is worth, shape (C,)."""
@@ -74,13 +66,13 @@ class _Account(NamedTuple):
 
 
 def _account(problem: Coefficients, allocation: Floats) -> _Account:
-    asked = np.where(problem.floors == NO_FLOOR, 0.0, problem.floors)
+    asked = np.where(problem.required == NO_FLOOR, 0.0, problem.required)
     size = np.abs(problem.revenue)
     return _Account(
         asked=asked,
-        lacking=np.maximum(problem.floors - problem.by_row(_by_arm(problem.revenue, allocation)), 0.0),
-        terms=np.abs(asked) + problem.by_row(_by_arm(size, allocation)),
-        rounding=ROUNDING * problem.by_row(_by_arm(size, (allocation > 0.0).astype(np.float64))),
+        lacking=np.maximum(problem.required - problem.floors.by_floor(_by_arm(problem.revenue, allocation)), 0.0),
+        terms=np.abs(asked) + problem.floors.by_floor(_by_arm(size, allocation)),
+        rounding=ROUNDING * problem.floors.by_floor(_by_arm(size, (allocation > 0.0).astype(np.float64))),
         value=float(np.vdot(problem.objective, allocation)),
     )
 
@@ -107,9 +99,9 @@ def certify_optimal(program: Program, allocation: Floats, prices: Floats) -> Cer
 
 def proves_infeasible(problem: Coefficients, prices: Floats) -> bool:
     """Whether prices, shape (M,), show beyond rounding that no allocation meets the floors."""
-    needed = prices * np.where(problem.floors == NO_FLOOR, 0.0, problem.floors)
-    reachable = problem.best(problem.revenue * problem.by_arm(prices)[:, np.newaxis])
-    rounding = np.finfo(np.float64).eps * (needed.size + reachable.size + len(problem.members) + 4)
+    needed = prices * np.where(problem.required == NO_FLOOR, 0.0, problem.required)
+    reachable = problem.best(problem.revenue * problem.floors.by_arm(prices)[:, np.newaxis])
+    rounding = np.finfo(np.float64).eps * (needed.size + reachable.size + len(problem.floors.groups) + 4)
     return bool(needed.sum() - reachable.sum() > rounding * (np.abs(needed).sum() + np.abs(reachable).sum()))
 
 
@@ -120,8 +112,8 @@ def prices_among_all(problem: Coefficients, allocation: Floats, shortfall_prices
     that none of the columns is worth entering.
     """
     short_prices = np.clip(shortfall_prices, 0.0, 1.0)
-    short_worth = problem.revenue * problem.by_arm(short_prices)[:, np.newaxis]
-    worth = problem.objective + problem.revenue * problem.by_arm(prices)[:, np.newaxis]
+    short_worth = problem.revenue * problem.floors.by_arm(short_prices)[:, np.newaxis]
+    worth = problem.objective + problem.revenue * problem.floors.by_arm(prices)[:, np.newaxis]
     multiple = max(
         _largest_ratio(-prices, short_prices), _largest_ratio(*_losses(problem, worth, short_worth, allocation))
     )
@@ -138,16 +130,16 @@ def certify_least_shortfall(
     revenue where the shortfall is the least. Both have shape (M,).
     """
     found = _account(problem, allocation)
-    owed = problem.by_arm((problem.floors != NO_FLOOR).astype(np.float64)) > 0.0
+    owed = problem.floors.by_arm((problem.required != NO_FLOOR).astype(np.float64)) > 0.0
     wide = _is_wide(problem.revenue, problem.available & owed[:, np.newaxis])
     total = found.lacking.sum()
     short_prices = np.clip(shortfall_prices, 0.0, 1.0)
-    short_worth = problem.revenue * problem.by_arm(short_prices)[:, np.newaxis]
+    short_worth = problem.revenue * problem.floors.by_arm(short_prices)[:, np.newaxis]
     least = short_prices @ found.asked - problem.best(short_worth).sum()
     short_size = total + short_prices @ found.terms + (0.0 if wide else found.rounding.sum())
     # A plan may not fall short by more, whatever it would earn by it: at a price per unit of total shortfall that is
     # large enough, none does. The prices of the revenue are then those at hand plus that price times the shortfall's.
-    worth = problem.objective + problem.revenue * problem.by_arm(prices)[:, np.newaxis]
+    worth = problem.objective + problem.revenue * problem.floors.by_arm(prices)[:, np.newaxis]
     multiple = max(
         _largest_ratio(-prices, short_prices),
         _largest_ratio(prices, 1.0 - short_prices),

@@ -92,15 +92,14 @@ class Floors:
     groups: tuple[GroupFloor, ...]  # the floors of groups as they were given, their arms by name, G of them
 
     def __post_init__(self) -> None:
-        for part in vars(self).values():
-            if isinstance(part, np.ndarray):
-                part.setflags(write=False)
+        self.amounts.setflags(write=False)
 
-    @classmethod
-    def of(cls, arms: Sequence[str], amounts: Sequence[float] | Floats, groups: Sequence[GroupFloor] = ()) -> Self:
+    @staticmethod
+    def of(arms: Sequence[str], amounts: Sequence[float] | Floats, groups: Sequence[GroupFloor] = ()) -> "Floors":
         """Make the table of checked floors: `amounts` are those of the arms, and `groups` give their arms by name."""
-        of_groups = np.array([group.floor for group in groups], dtype=np.float64)
-        return cls(tuple(arms), np.concatenate([np.asarray(amounts, dtype=np.float64), of_groups]), tuple(groups))
+        of_arms = np.array(amounts, dtype=np.float64)
+        of_all = np.concatenate([of_arms, [group.floor for group in groups]]) if groups else of_arms
+        return Floors(tuple(arms), of_all, tuple(groups))
 
     def __len__(self) -> int:
         return len(self.amounts)
@@ -159,9 +158,8 @@ class Floors:
     def group_members(self) -> Flags:
         """Which arms (columns) each floor of a group (row) counts, shape (G, K), read-only."""
         members = np.zeros((len(self.groups), self.n_arms), dtype=np.bool_)
-        place = {arm: column for column, arm in enumerate(self.arms)}
-        for row, group in enumerate(self.groups):
-            members[row, [place[str(arm)] for arm in group.arms]] = True
+        for row, columns in enumerate(self._places_of_groups()):
+            members[row, columns] = True
         members.setflags(write=False)
         return members
 
@@ -181,8 +179,8 @@ class Floors:
     def rows_of_arms(self) -> list[list[int]]:
         """The rows of each arm, counted from 1: its own floor, then those of its groups."""
         rows = [[arm + 1] for arm in range(self.n_arms)]
-        for number, members in enumerate(self.group_members, start=self.n_arms + 1):
-            for arm in np.flatnonzero(members).tolist():
+        for number, places in enumerate(self._places_of_groups(), start=self.n_arms + 1):
+            for arm in places:
                 rows[arm].append(number)
         return rows
 
@@ -199,6 +197,10 @@ class Floors:
             "arms": [list(counted) for counted in self._arms_counted],
             "floor": self.amounts.tolist(),
         }
+
+    def _places_of_groups(self) -> list[list[int]]:
+        place = {arm: column for column, arm in enumerate(self.arms)} if self.groups else {}
+        return [[place[str(arm)] for arm in group.arms] for group in self.groups]
 
     @property
     def _arms_counted(self) -> list[tuple[str, ...]]:
@@ -250,8 +252,10 @@ def without_zeros(amounts: Sequence[float] | Floats) -> Floats:
 def arm_rows_of(rows: Sequence[Sequence[int]], n_rows: int) -> NDArray[np.int64]:
     """`Program.arm_rows`, shape (K, R): arm k is in the rows listed in rows[k], from 1 on, negative for sign -1."""
     # One column says that row k is arm k's and no other's, so any other single rows get a second column.
-    own_row_only = all(list(own) == [arm + 1] for arm, own in enumerate(rows)) and n_rows == len(rows)
-    width = 1 if own_row_only else max(2, *(len(own) for own in rows))
+    own_row_only = n_rows == len(rows) and all(list(own) == [arm + 1] for arm, own in enumerate(rows))
+    if own_row_only:
+        return np.arange(1, n_rows + 1, dtype=np.int64).reshape(-1, 1)
+    width = max(2, *map(len, rows))
     arm_rows = np.zeros((len(rows), width), dtype=np.int64)
     for arm, own in enumerate(rows):
         arm_rows[arm, : len(own)] = own

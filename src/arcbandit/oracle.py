@@ -248,8 +248,7 @@ class _SlackProblem:
         self.available[:-2, :-1] = ~idle
         self.available[-2:, -1] = True
         # No floor can be missed, or exceeded, by more than this; a tight span keeps the slack's column in scale.
-        by_arm = np.abs(self.weighted).sum(axis=1)
-        reach = max(by_arm.max(), (instance.group_members @ by_arm).max(initial=0.0))
+        reach = instance.floors.by_floor(np.abs(self.weighted).sum(axis=1)).max()
         self.span = float(reach + np.abs(self.floors).max()) or 1.0
 
     @classmethod

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from arcbandit.kernels.keys import FEW_CONTEXTS
 from arcbandit.kernels.planning import plan as plan_kernel
-from arcbandit.kernels.pricing import FEW_CONTEXTS
 from arcbandit.kernels.program import SOMEBODY, Basis, ByRow, Count, PlanStatus, make_basis, make_workspace
 from arcbandit.planning import assemble_program
 from tests.kernels.modes import COMPILED

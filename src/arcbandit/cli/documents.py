@@ -71,7 +71,7 @@ class Answer:
     @property
     def floor_names(self) -> tuple[str, ...]:
         """Names of the rows: arms, then group floors."""
-        return (*self.instance.arms, *(group.name for group in self.instance.group_floors))
+        return self.instance.floors.names
 
     @property
     def conflicting_floors(self) -> tuple[str, ...]:

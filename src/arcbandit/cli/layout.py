@@ -3,7 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
 from rich.table import Table
@@ -12,11 +12,8 @@ from rich.text import Text
 from arcbandit.cli.wording import SHORT_NAME, decimals_of, figure, figures, label, percent, same_decimals
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from arcbandit.cli.documents import Answer
-    from arcbandit.planning import ActiveSet
+    from arcbandit.planning import ActiveSet, PlannedFloors
 
 MOST_CONTEXTS_AS_COLUMNS = 12
 MOST_ROWS = 40
@@ -191,20 +188,12 @@ def _packed(items: Sequence[str], room: int) -> Text:
 
 
 def _print_floors(console: Console, answer: "Answer") -> None:
-    instance, found = answer.instance, answer.plan
+    instance, floors = answer.instance, answer.plan.floors
     largest = answer.analysis.largest_floors if answer.analysed and answer.analysis is not None else None
-    floors = _Floors(
-        names=instance.arms,
-        revenue=found.arm_revenue,
-        floors=found.revenue_floors,
-        prices=found.floor_prices,
-        active=found.active_floors,
-        shortfall=found.shortfall,
-    )
     remark = "slack is revenue above the floor; floor price is what its last unit costs"
     _heading(console, "Arms", remark if answer.feasible else "revenue per round against each floor")
     extra = {} if largest is None else {"could be": largest.tolist()}
-    console.print(_floor_table("arm", floors, extra, console.width, feasible=answer.feasible))
+    console.print(_floor_table("arm", instance.arms, floors, extra, console.width, feasible=answer.feasible))
     if instance.n_arms > MOST_ROWS:
         _print_remainder(console, instance.n_arms - MOST_ROWS, "less tight arm")
     if extra:
@@ -212,54 +201,47 @@ def _print_floors(console: Console, answer: "Answer") -> None:
 
 
 def _print_group_floors(console: Console, answer: "Answer") -> None:
-    groups, found = answer.instance.group_floors, answer.plan
+    groups, floors = answer.instance.group_floors, answer.plan.floors
     if not groups:
         return
-    floors = _Floors(
-        names=tuple(f"{group.name} ({_counted(len(group.arms), 'arm')})" for group in groups),
-        revenue=found.group_revenue,
-        floors=found.group_floors,
-        prices=found.group_prices,
-        active=found.active_group_floors,
-        shortfall=found.group_shortfall,
-    )
+    names = [f"{group.name} ({_counted(len(group.arms), 'arm')})" for group in groups]
     _heading(console, "Groups", "floors on what several arms earn together")
-    console.print(_floor_table("group", floors, {}, console.width, feasible=answer.feasible))
+    console.print(_floor_table("group", names, floors, {}, console.width, feasible=answer.feasible))
     if len(groups) > MOST_ROWS:
         _print_remainder(console, len(groups) - MOST_ROWS, "less tight group")
 
 
-class _Floors(NamedTuple):
-    """What arms, or groups, earn against their floors."""
-
-    names: tuple[str, ...]
-    revenue: "NDArray[np.float64]"
-    floors: "NDArray[np.float64]"
-    prices: "NDArray[np.float64]"
-    active: "NDArray[np.bool_]"
-    shortfall: "NDArray[np.float64]"
-
-
-def _floor_table(owner: str, rows: _Floors, extra: dict[str, list[float]], width: int, *, feasible: bool) -> Table:
-    slack = rows.revenue - rows.floors
-    slack[rows.active] = 0.0
-    gap = {"slack": slack.tolist()} if feasible else {"shortfall": rows.shortfall.tolist()}
-    columns = same_decimals({"revenue": rows.revenue.tolist(), "floor": rows.floors.tolist()} | gap | extra)
+def _floor_table(
+    kind: str,
+    names: Sequence[str],
+    floors: "PlannedFloors",
+    extra: dict[str, list[float]],
+    width: int,
+    *,
+    feasible: bool,
+) -> Table:
+    """The floors of one kind, each with a name; `extra` has further columns."""
+    rows = floors.rows_of(kind)
+    revenue, prices, active = (column[rows].tolist() for column in (floors.revenue, floors.prices, floors.active))
+    shortfall = floors.shortfall[rows].tolist()
+    slack = [0.0 if met else spare for met, spare in zip(active, floors.slack[rows].tolist(), strict=True)]
+    gap = {"slack": slack} if feasible else {"shortfall": shortfall}
+    columns = same_decimals({"revenue": revenue, "floor": floors.amounts[rows].tolist()} | gap | extra)
     if feasible:
-        columns["floor price"] = figures(rows.prices.tolist())
+        columns["floor price"] = figures(prices)
         columns["the floor is"] = [
-            ("active" if price > 0 else "active, free") if active else "slack"
-            for active, price in zip(rows.active.tolist(), rows.prices.tolist(), strict=True)
+            ("active" if price > 0 else "active, free") if met else "slack"
+            for met, price in zip(active, prices, strict=True)
         ]
     else:
-        columns["the floor is"] = ["missed" if missing else "met" for missing in rows.shortfall.tolist()]
-    table = _table(owner, *columns, left=(owner, "the floor is"))
+        columns["the floor is"] = ["missed" if missing else "met" for missing in shortfall]
+    table = _table(kind, *columns, left=(kind, "the floor is"))
     # The tightest floors are those that a reader looks for.
-    tightest = sorted(range(len(rows.names)), key=lambda row: (slack[row], -rows.prices[row]))[:MOST_ROWS]
+    tightest = sorted(range(len(names)), key=lambda row: (slack[row], -prices[row]))[:MOST_ROWS]
     taken = sum(2 + max(map(len, [name, *column])) for name, column in columns.items())
     room = min(max(width - taken, SHORT_NAME), LONG_NAME)
     for row in sorted(tightest):
-        table.add_row(label(rows.names[row], room), *(column[row] for column in columns.values()))
+        table.add_row(label(names[row], room), *(column[row] for column in columns.values()))
     return table
 
 

@@ -8,7 +8,7 @@ imports this module, for it needs the package numba-cuda.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import llvmlite.ir.types as ir_types  # type: ignore[import-untyped]
@@ -31,8 +31,6 @@ DEFINITION = re.compile(r"^define ")
 LABEL = re.compile(r'^"?([\w.$]+)"?:')
 SUM_OR_PRODUCT = re.compile(r"= f(mul|add|sub) double")
 JUMP = re.compile(r'^\s+br label %"?([\w.$]+)"?(?:, *!dbg !\d+)?\s*$')
-
-index_type = arraydecl.get_array_index_type
 
 
 class DeviceLibrary(codegen.CUDACodeLibrary):
@@ -67,15 +65,16 @@ def device_code() -> Iterator[None]:
     """While it lasts, numba-cuda compiles as this module says, and nobody else compiles."""
     with global_compiler_lock:
         library, fix_index = codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index
+        type_of_index = arraydecl.get_array_index_type
         codegen.JITCUDACodegen._library_class = DeviceLibrary
         arrayobj.fix_integer_index = index_as_given
-        arraydecl.get_array_index_type = index_by_members
+        arraydecl.get_array_index_type = lambda array, index: type_of_index(array, members_as_integers(index))
         try:
             yield
         finally:
             codegen.JITCUDACodegen._library_class = library
             arrayobj.fix_integer_index = fix_index
-            arraydecl.get_array_index_type = index_type
+            arraydecl.get_array_index_type = type_of_index
 
 
 def index_as_given(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -> Any:
@@ -83,14 +82,12 @@ def index_as_given(context: Any, builder: Any, index_type: Any, index: Any, size
     return context.cast(builder, index, index_type, types.intp)
 
 
-def index_by_members(array: Any, index: Any) -> Any:
-    """What indexing gives where members of enums name rows: Numba takes these for whole numbers, numba-cuda does not."""
+def members_as_integers(index: Any) -> Any:
+    """The type of an index, with integers for members of an IntEnum: numba-cuda does not take these, as Numba does."""
     if isinstance(index, types.BaseTuple):
-        parts = [types.intp if isinstance(part, types.IntEnumMember) else part for part in cast(Any, index)]
-        index = types.BaseTuple.from_types(parts)
-    elif isinstance(index, types.IntEnumMember):
-        index = types.intp
-    return index_type(array, index)
+        parts: Any = index
+        return types.Tuple([members_as_integers(part) for part in parts])
+    return types.intp if isinstance(index, types.IntEnumMember) else index
 
 
 def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:

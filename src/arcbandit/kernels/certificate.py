@@ -4,8 +4,7 @@ import enum
 import math
 
 from arcbandit.compilation.compile import entry_kernel, kernel
-from arcbandit.kernels.factors import objective_of, revenue_of
-from arcbandit.kernels.pricing import spread_over_arms
+from arcbandit.kernels.coefficients import objective_of, revenue_of, spread_over_arms
 from arcbandit.kernels.program import NO_FLOOR
 
 
@@ -27,7 +26,7 @@ class Error(enum.IntEnum):
 
 @kernel
 def relative(error, size):
-    """An error over its size; nothing is none of anything, and anything is infinitely much of nothing."""
+    """An error over its size; no error is 0 of any size, and any error is infinite if its size is zero."""
     if error == 0.0:
         return 0.0
     return error / size if size > 0.0 else math.inf
@@ -37,10 +36,10 @@ def relative(error, size):
 def measure_errors(program, prices, allocation, rounding, by_row, arm_prices, errors):
     """Write how far an allocation, shape (K, C), is from proven optimal by prices >= 0, shape (M,).
 
-    Error.FLOOR is the largest part of a floor that is missing, Error.VALUE what the revenue and the most that the
-    prices allow differ by, or what is missing is worth, in terms of their sizes. Of all coefficients in use `rounding`
-    times their size counts as size too, but not in Error.STRICT_FLOOR, which is Error.FLOOR otherwise. `by_row`, shape
-    (3, M), and `arm_prices`, shape (K,), are scratch.
+    Error.FLOOR is the largest part of a floor that is missing. Error.VALUE is the difference between the revenue and
+    the most that the prices allow, or the worth of what is missing if that is more, relative to the sizes of their
+    terms. `rounding` times the size of all coefficients in use counts as size as well; Error.STRICT_FLOOR is
+    Error.FLOOR without it. `by_row`, shape (3, M), and `arm_prices`, shape (K,), are scratch.
     """
     n_arms, n_contexts = program.objective.shape
     n_rows = program.floors.shape[0]

@@ -82,7 +82,7 @@ def stand_in_for_unplayed(statistics, middle, root, means, roots):
 
 @rare_kernel
 def explore_unplayed(statistics, available, allocation):
-    """In each context with arms never played there, play one of these, each as likely; return how many contexts."""
+    """In each context with arms never played there, play one of these at random; return in how many contexts."""
     n_arms, n_contexts = available.shape
     touched = 0
     for context in range(n_contexts):

@@ -1,6 +1,6 @@
 """Random numbers as a pure function of (seed, epoch, round, purpose, index): Philox4x32-10.
 
-What is called a round here is one of a simulation or, online, a decision: numbers are counted by decisions alone.
+A round here is a round of a simulation or, online, a decision: numbers are counted by decisions alone.
 
 Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Nothing is stored, so every
 policy, worker and device meets the same numbers, and a longer run only extends a shorter one.

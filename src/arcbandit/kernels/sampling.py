@@ -5,7 +5,7 @@ from arcbandit.compilation.compile import kernel
 
 @kernel
 def context_from_uniform(probabilities, uniform):
-    """The context whose stretch of the cumulated probabilities holds `uniform`."""
+    """The context whose interval of the cumulative probabilities contains `uniform`."""
     total = 0.0
     chosen = 0
     for context in range(probabilities.shape[0]):
@@ -19,7 +19,7 @@ def context_from_uniform(probabilities, uniform):
 
 @kernel
 def arm_from_uniform(allocation, context, uniform):
-    """The arm whose stretch of the context's column holds `uniform`; never an arm of share zero."""
+    """The arm whose interval of the context's cumulative shares contains `uniform`; never an arm of share zero."""
     total = 0.0
     chosen = 0
     for arm in range(allocation.shape[0]):

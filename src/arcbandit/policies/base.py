@@ -13,14 +13,14 @@ from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors, GroupFloor
 from arcbandit.inputs.arrays import availability
-from arcbandit.inputs.values import LARGEST_NUMBER, amount, index_of, items, shown, truth, whole
+from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, shown, truth, whole
 from arcbandit.instance import Instance
 from arcbandit.policies import growth, snapshot
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Learner, Rows
 from arcbandit.policies.problem import told_problem
-from arcbandit.policies.rounds import PACKED_NO_BATCH, learn_nothing, make_batch
+from arcbandit.policies.rounds import PACKED_NO_BATCH, PACKED_NO_LOG, Log, learn_nothing, make_batch
 from arcbandit.policies.state import Labels, Name, State, make_state, pulls_of
 from arcbandit.policies.streams import stream_of_worker, system_seed
 
@@ -329,13 +329,16 @@ class Policy:
 
     def decide(self, context: Name) -> Decision:
         """Choose an arm for a context."""
-        # Arms and contexts are never removed, so that an index stays right until the lock is held.
-        column = _place("context", context, self._state.labels.context_index, self._state.labels.named_contexts)
         with self._lock:
-            state = self._state
-            arm, probability, t, number = state.kernels.decide(state.numbers, column, PACKED_NO_BATCH)
-            labels = state.labels
-        return _decision((labels.arms[arm] if labels.named_arms else arm, probability, context, t, number))
+            decide, _, numbers, columns, _, n_contexts, _, arms, _ = self._state.hot
+            if type(context) is int and 0 <= context < n_contexts:
+                column = context
+            elif type(context) is str and context in columns:
+                column = columns[context]
+            else:
+                column = self._state.labels.context(context)
+            arm, probability, t, number = decide(numbers, column, PACKED_NO_BATCH)
+        return _decision((arms[arm], probability, context, t, number))
 
     def decide_many(self, contexts: Iterable[Name]) -> Decisions:
         """Choose an arm for each of many contexts, as that many calls of `decide` one after the other would.
@@ -360,16 +363,29 @@ class Policy:
         With `count_context` its context is counted as seen, as that of a decision is: for rewards that answer no
         decision of this policy, such as those of a log or of another worker.
         """
-        labels = self._state.labels
-        column = _place("context", context, labels.context_index, labels.named_contexts)
-        row = _place("arm", arm, labels.arm_index, labels.named_arms)
-        value = self._checked_reward(reward)
-        if count_context is not False:
-            self._take_in(np.array([column]), np.array([row]), np.array([value]), "count_context", count_context)
-            return
         with self._lock:
-            state = self._state
-            state.kernels.learn(state.numbers, column, row, value)
+            _, learn, numbers, columns, rows, n_contexts, n_arms, _, bounds = self._state.hot
+            # The usual types need no look at what else they could be.
+            if type(context) is int and 0 <= context < n_contexts:
+                column = context
+            elif type(context) is str and context in columns:
+                column = columns[context]
+            else:
+                column = self._state.labels.context(context)
+            if type(arm) is int and 0 <= arm < n_arms:
+                row = arm
+            elif type(arm) is str and arm in rows:
+                row = rows[arm]
+            else:
+                row = self._state.labels.arm(arm)
+            if bounds is None and type(reward) is float and -LARGEST_NUMBER <= reward <= LARGEST_NUMBER:
+                value = reward
+            else:
+                value = self._checked_reward(reward)
+            if count_context is False:
+                learn(numbers, column, row, value, PACKED_NO_LOG)
+                return
+        self._take_in(np.array([column]), np.array([row]), np.array([value]), "count_context", count_context)
 
     def update_many(
         self,
@@ -407,17 +423,15 @@ class Policy:
             raise InvalidInputError(f"{flag} must be True or False, got {counted!r}.")
         with self._lock:
             state = self._state
-            state.kernels.learn_many(state.numbers, columns, rows, values, counted)
+            if len(values) > 0:
+                state.kernels.learn(state.numbers, 0, 0, 0.0, packed(Log(columns, rows, values, counted)))
 
     def _columns(self, contexts: Sequence[Name]) -> NDArray[np.int64]:
         labels = self._state.labels
         return np.array([labels.context(context) for context in contexts], dtype=np.int64)
 
     def _checked_reward(self, reward: Any) -> float:
-        # The usual reward needs no look at what else it could be.
-        value = reward if type(reward) is float and -LARGEST_NUMBER <= reward <= LARGEST_NUMBER else None
-        if value is None:
-            value = amount("reward", reward)
+        value = amount("reward", reward)
         bounds = self._state.configuration.reward_bounds
         if bounds is not None and not bounds[0] <= value <= bounds[1]:
             raise InvalidInputError(
@@ -470,17 +484,6 @@ class Policy:
 
 
 restored_state = snapshot.restored_state  # inside the class, `snapshot` is a method
-
-
-def _place(kind: str, value: Name, known: Mapping[str, int], named: bool) -> int:
-    # The usual ones first: they are most of the time that a call takes.
-    if type(value) is int and 0 <= value < len(known):
-        return value
-    if named and type(value) is str:
-        place = known.get(value)
-        if place is not None:
-            return place
-    return index_of(kind, value, known, named=named)
 
 
 def _given(name: str, settings: Mapping[str, Any]) -> bool:

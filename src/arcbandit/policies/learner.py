@@ -125,15 +125,14 @@ def record_of(values: Mapping[str, float]) -> np.ndarray:
 
 
 @kernel
-def estimate_probabilities(learner):
+def estimate_probabilities(settings, statistics, probabilities):
     """Estimate the probabilities of the contexts, if they are not known.
 
     The estimate is the share of rounds seen, with one round's weight spread evenly beforehand, so that a context that
     has not occurred yet is planned for.
     """
-    if learner.settings[0].estimate_contexts != 0.0:
-        counts = learner.statistics.context_counts
-        probabilities = learner.problem.context_probabilities
+    if settings[0].estimate_contexts != 0.0:
+        counts = statistics.context_counts
         n_contexts = counts.shape[0]
         total = 1.0
         for other in range(n_contexts):
@@ -143,7 +142,7 @@ def estimate_probabilities(learner):
 
 
 @kernel
-def observe_context(learner, context):
+def observe_context(settings, statistics, probabilities, context):
     """Count a context and, if their probabilities are not known, estimate them again."""
-    learner.statistics.context_counts[context] += 1.0
-    estimate_probabilities(learner)
+    statistics.context_counts[context] += 1.0
+    estimate_probabilities(settings, statistics, probabilities)

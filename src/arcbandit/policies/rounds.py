@@ -21,6 +21,7 @@ choose_allocation: Any = None
 take_in_reward: Any = None
 unpack_work: Any = None
 unpack_batch: Any = None
+unpack_log: Any = None
 
 
 class Work(NamedTuple):
@@ -45,7 +46,19 @@ def make_batch(contexts: "np.ndarray[Any, np.dtype[np.int64]]") -> Batch:
     return Batch(contexts, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape, np.int64))
 
 
+class Log(NamedTuple):
+    """Many rewards."""
+
+    contexts: np.ndarray  # int64, shape (N,)
+    arms: np.ndarray  # int64, shape (N,)
+    rewards: np.ndarray  # float64, shape (N,)
+    counted: bool  # whether their contexts count as seen
+
+
 NO_BATCH = make_batch(np.zeros(0, np.int64))
+NO_LOG = Log(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), False)
+PACKED_NO_BATCH = packed(NO_BATCH)
+PACKED_NO_LOG = packed(NO_LOG)
 
 
 @kernel
@@ -59,7 +72,7 @@ def choose(learner, context, t, stream):
     Random numbers go by the stream, and what was learnt by t: rewards that come in batches, or from others, move t on
     without a decision, and leave it where it was between two of them.
     """
-    observe_context(learner, context)
+    observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
     return rule_allocate(learner, context, t, stream)
 
 
@@ -120,25 +133,24 @@ def decide(numbers, context, batch_numbers):
     return arm, probability, t, number
 
 
-def learn(numbers, context, arm, reward):
-    """Take in one reward."""
+def learn(numbers, context, arm, reward, log_numbers):
+    """Take in the rewards of a log, one after the other, or, if it is empty, one reward."""
     learner, _ = unpack_work(numbers)
-    take_in_reward(learner, context, arm, reward)
-    learner.progress[Progress.REWARDS] += 1
-
-
-def learn_many(numbers, contexts, arms, rewards, counted):
-    """Take in rewards one after the other; if `counted`, their contexts count as seen."""
-    learner, _ = unpack_work(numbers)
-    if counted:
+    log = unpack_log(log_numbers)
+    many = log.rewards.shape[0]
+    if log.counted:
         if learner.settings[0].estimate_contexts != 0.0:
             measure_soon(learner.planner)
-        for place in range(contexts.shape[0]):
-            learner.statistics.context_counts[contexts[place]] += 1.0
-        estimate_probabilities(learner)
-    for place in range(rewards.shape[0]):
-        take_in_reward(learner, contexts[place], arms[place], rewards[place])
-    learner.progress[Progress.REWARDS] += rewards.shape[0]
+        for place in range(many):
+            learner.statistics.context_counts[log.contexts[place]] += 1.0
+        estimate_probabilities(learner.settings, learner.statistics, learner.problem.context_probabilities)
+    for place in range(max(1, many)):
+        if many > 0:
+            context = log.contexts[place]
+            arm = log.arms[place]
+            reward = log.rewards[place]
+        take_in_reward(learner, context, arm, reward)
+    learner.progress[Progress.REWARDS] += max(1, many)
 
 
 class WorkKernels(NamedTuple):
@@ -146,7 +158,6 @@ class WorkKernels(NamedTuple):
 
     decide: Callable[..., Any]
     learn: Callable[..., Any]
-    learn_many: Callable[..., Any]
 
 
 def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], work: Work) -> WorkKernels:
@@ -162,8 +173,6 @@ def _work_kernels(rule_allocate: Callable[..., Any], rule_learn: Callable[..., A
         "take_in_reward": kernels.take_in_reward,
         "unpack_work": unpacker(kind),
         "unpack_batch": unpacker(kind_of(NO_BATCH)),
+        "unpack_log": unpacker(kind_of(NO_LOG)),
     }
-    return WorkKernels(*(bound(entry_kernel, function, **names).compiled for function in (decide, learn, learn_many)))
-
-
-PACKED_NO_BATCH = packed(NO_BATCH)
+    return WorkKernels(*(bound(entry_kernel, function, **names).compiled for function in (decide, learn)))

@@ -84,6 +84,25 @@ class State:
         kind = self.configuration.kind
         return work_kernels(kind.allocate, kind.learn, self.work)
 
+    @functools.cached_property
+    def hot(self) -> tuple[Any, ...]:
+        """What `decide` and `update` need, in one place: looking it up piece by piece would take longer than deciding.
+
+        Kernels, numbers, the columns and rows by name (none if they go by index), and their counts.
+        """
+        labels = self.labels
+        return (
+            self.kernels.decide,
+            self.kernels.learn,
+            self.numbers,
+            labels.context_index if labels.named_contexts else {},
+            labels.arm_index if labels.named_arms else {},
+            len(labels.contexts),
+            len(labels.arms),
+            labels.arms if labels.named_arms else range(len(labels.arms)),
+            self.configuration.reward_bounds,
+        )
+
     @property
     def round_number(self) -> int:
         """t of the next decision."""

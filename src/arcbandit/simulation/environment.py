@@ -4,7 +4,6 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.inputs.values import LONGEST_HORIZON, file_path, is_whole, shown, whole
@@ -72,7 +71,6 @@ class MabArc(gymnasium.Env[np.int64, np.int64]):
         self.observation_space = spaces.Discrete(instance.n_contexts)
         self.action_space = spaces.Discrete(instance.n_arms)
         self._source = RewardSource(rewards, instance)
-        self._group_floors = np.array([group.floor for group in instance.group_floors], dtype=np.float64)
         self._context: np.int64 | None = None
         self._round_number = 0
         self._arm_revenue = np.zeros(instance.n_arms)
@@ -117,17 +115,15 @@ class MabArc(gymnasium.Env[np.int64, np.int64]):
         return float(source.samples[place])
 
     def _info(self) -> dict[str, Any]:
-        group_revenue = self.instance.group_members @ self._arm_revenue
+        floors = self.instance.floors
+        lacking = np.maximum(self._round_number * floors.amounts - floors.by_floor(self._arm_revenue), 0.0)
         return {
             "round_number": self._round_number,
             "arm_revenue": self._arm_revenue.copy(),
             "revenue_floors": self.instance.revenue_floors.copy(),
-            "shortfall": self._lacking(self.instance.revenue_floors, self._arm_revenue),
-            "group_shortfall": self._lacking(self._group_floors, group_revenue),
+            "shortfall": lacking[floors.rows_of("arm")],
+            "group_shortfall": lacking[floors.rows_of("group")],
         }
-
-    def _lacking(self, floors: NDArray[np.float64], revenue: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.maximum(self._round_number * floors - revenue, 0.0)
 
 
 def register() -> None:

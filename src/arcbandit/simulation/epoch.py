@@ -89,8 +89,7 @@ def make_world(task: Task) -> World:
     source = RewardSource(task.rewards, task.instance)
     optimum = task.optimum
     # A floor of zero is no constraint of any rule, even where it holds with equality.
-    asks_for_nothing = np.concatenate([optimum.revenue_floors, optimum.group_floors]) == 0.0
-    slack_floors = ~np.concatenate([optimum.active_floors, optimum.active_group_floors]) | asks_for_nothing
+    slack_floors = ~optimum.floors.active | (optimum.floors.amounts == 0.0)
     return World(
         mean_rewards=task.instance.mean_rewards.copy(),
         revenues=task.instance.mean_rewards * task.instance.context_probabilities,

@@ -4,19 +4,19 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from arcbandit.compilation.compile import bound, entry_kernel, kernel
 from arcbandit.compilation.packing import kind_of, packed, unpacker
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
-from arcbandit.policies.learner import Learner, Outcome, Stream
+from arcbandit.policies.learner import Learner, Stream
 from arcbandit.policies.rounds import rule_kernels
 from arcbandit.simulation.meters import (
     Meters,
     Record,
     audit,
+    count_outcome,
     has_optimal_set,
+    is_of_basis,
     measure_allocation,
     measure_reward,
     write_checkpoint,
@@ -32,23 +32,6 @@ play_rounds: Any = None
 unpack: Any = None
 
 
-@kernel
-def measure_round(world, learner, meters, t, plans, outcome):
-    """Measure the allocation of a round, and how it came about."""
-    regret, violation = measure_allocation(world, learner, plans, outcome, meters)
-    if outcome != Outcome.PLANNED:
-        meters.totals[Total.ON_FALLBACK] += 1.0 if outcome & Outcome.FELL_BACK else 0.0
-        meters.totals[Total.INFEASIBLE] += 1.0 if plans and outcome & Outcome.FELL_SHORT else 0.0
-        meters.totals[Total.GAVE_UP] += 1.0 if plans and outcome & Outcome.STOOD_STILL else 0.0
-    if plans:
-        matched = has_optimal_set(world, learner.planner, outcome, meters)
-        meters.totals[Total.OPTIMAL_SET] += 1.0 if matched else 0.0
-        if world.audited:
-            audit(world, learner, t, outcome, matched, regret, violation, meters)
-    else:
-        meters.totals[Total.OPTIMAL_SET] = np.nan  # without a plan there is no active set
-
-
 def rounds(world, learner, meters, stream, first, last, record):
     """Play the rounds `first` .. `last` and record the sums at the checkpoints among them."""
     place = 0
@@ -61,7 +44,19 @@ def rounds(world, learner, meters, stream, first, last, record):
         outcome = choose_allocation(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
-        measure_round(world, learner, meters, t, PLANS, outcome)
+        of_basis = PLANS and is_of_basis(outcome)
+        regret, violation = measure_allocation(
+            world, learner.problem, learner.allocation, learner.planner, of_basis, outcome, meters
+        )
+        count_outcome(PLANS, outcome, meters)
+        if PLANS:
+            matched = of_basis and has_optimal_set(world, learner.planner, outcome, meters)
+            meters.totals[Total.OPTIMAL_SET] += 1.0 if matched else 0.0
+            if world.audited:
+                sigma = learner.settings[0].noise_scale
+                audit(
+                    world, learner.statistics, learner.allocation, sigma, t, outcome, matched, regret, violation, meters
+                )
         take_in_reward(learner, context, arm, reward)
         measure_reward(learner.problem, arm, reward, t, meters)
         if place < record.checkpoints.shape[0] and record.checkpoints[place] == t:

@@ -74,8 +74,6 @@ def uses_optimal_columns(world, planner, outcome):
 @kernel
 def has_optimal_set(world, planner, outcome, meters):
     """Whether I_t = I*: the basis uses the pairs, and leaves slack in the floors, that the optimum does."""
-    if not is_of_basis(outcome):
-        return False
     # The answer for a basis whose columns are all positive holds for as long as they are.
     if not least_value(planner) > POSITIVE:
         return uses_optimal_columns(world, planner, outcome)
@@ -126,16 +124,17 @@ def add_expected_of_plan(world, problem, planner, place, allocation, expected):
 
 
 @kernel
-def measure_allocation(world, learner, planned, outcome, meters):
-    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round."""
-    problem = learner.problem
-    allocation = learner.allocation
+def measure_allocation(world, problem, allocation, planner, of_basis, outcome, meters):
+    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round.
+
+    `of_basis`: the allocation is the planner's plan, and nothing else wrote to it.
+    """
     expected = meters.by_row[FloorTotal.EXPECTED_NOW]
     for row in range(expected.shape[0]):
         expected[row] = 0.0
-    if allocation.size > MANY_PAIRS and planned and is_of_basis(outcome):
+    if of_basis and allocation.size > MANY_PAIRS:
         place = place_of(outcome)
-        performance = add_expected_of_plan(world, problem, learner.planner, place, allocation, expected)
+        performance = add_expected_of_plan(world, problem, planner, place, allocation, expected)
     else:
         performance = add_expected_of_all(world, problem, allocation, expected)
     violation = 0.0
@@ -149,6 +148,17 @@ def measure_allocation(world, learner, planned, outcome, meters):
     meters.totals[Total.VIOLATION] += violation
     meters.totals[Total.PERFORMANCE] += performance
     return regret, violation
+
+
+@kernel
+def count_outcome(plans, outcome, meters):
+    """Count a round by how its allocation came about."""
+    if outcome != Outcome.PLANNED:
+        meters.totals[Total.ON_FALLBACK] += 1.0 if outcome & Outcome.FELL_BACK else 0.0
+        meters.totals[Total.INFEASIBLE] += 1.0 if plans and outcome & Outcome.FELL_SHORT else 0.0
+        meters.totals[Total.GAVE_UP] += 1.0 if plans and outcome & Outcome.STOOD_STILL else 0.0
+    if not plans:
+        meters.totals[Total.OPTIMAL_SET] = np.nan  # without a plan there is no active set
 
 
 @kernel
@@ -180,12 +190,11 @@ def measure_reward(problem, arm, reward, round_number, meters):
 
 
 @rare_kernel
-def audit(world, learner, t, outcome, matched, regret, violation, meters):
+def audit(world, statistics, allocation, noise_scale, t, outcome, matched, regret, violation, meters):
     """Count where the statements that the paper proves with probability 1 - 1/t apply, and where they fail."""
-    allocation = learner.allocation
-    by_pair = learner.statistics.by_pair
+    by_pair = statistics.by_pair
     n_arms, n_contexts = allocation.shape
-    factor = radius_factor(allocation.size, t, learner.settings[0].noise_scale)
+    factor = radius_factor(allocation.size, t, noise_scale)
     covered = True
     width = 0.0
     at_stake = 0.0

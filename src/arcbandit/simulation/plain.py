@@ -21,8 +21,8 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import Learner, Outcome, Stream
 from arcbandit.policies.streams import stream_of_worker
-from arcbandit.simulation.loop import Run, measure_round
-from arcbandit.simulation.meters import measure_reward, write_checkpoint
+from arcbandit.simulation.loop import Run
+from arcbandit.simulation.meters import count_outcome, measure_allocation, measure_reward, write_checkpoint
 from arcbandit.simulation.world import draw_reward
 
 unpack: Any = None  # what `bound` puts in its place
@@ -135,7 +135,10 @@ def finish(numbers, t, context, shares, place):
     _, uniform = uniforms(here.seed, here.epoch, t, Purpose.DECISION, 0)
     arm = arm_from_uniform(allocation, context, uniform)
     reward = draw_reward(run.world, arm, context, here)
-    measure_round(run.world, run.learner, run.meters, t, False, Outcome.PLANNED.value)
+    learner = run.learner
+    planned = Outcome.PLANNED.value
+    measure_allocation(run.world, learner.problem, allocation, learner.planner, False, planned, run.meters)
+    count_outcome(False, planned, run.meters)
     measure_reward(run.learner.problem, arm, reward, t, run.meters)
     if place < run.record.checkpoints.shape[0] and run.record.checkpoints[place] == t:
         write_checkpoint(run.learner.problem, run.meters, place, run.record)

@@ -1,13 +1,7 @@
-"""The planning problem: the stationary allocation that earns the most while every floor is met.
+"""Calling the planner: check a problem, solve it, prove what was found, and make a Plan of it or raise."""
 
-The shell around the planning kernel: it checks what users give, owns the memory that the kernel works in, and raises
-what the kernel only reports.
-"""
-
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,144 +15,23 @@ from arcbandit.certificate import (
     proves_infeasible,
 )
 from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
-from arcbandit.floors import CouplingRows, Floors, GroupFloor, arm_rows_of, named_groups
+from arcbandit.floors import Floors, GroupFloor, named_groups
 from arcbandit.inputs.arrays import Axis, availability, check_amounts, matrix, vector
 from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm, by_arm_and_context, by_context, in_order
 from arcbandit.inputs.values import choice, instance_of
 from arcbandit.instance import Instance
-from arcbandit.kernels.planning import plan as plan_kernel
-from arcbandit.kernels.program import (
-    FEASIBILITY_TOLERANCE,
-    Basis,
-    ByRow,
-    PlanStatus,
-    Program,
-    make_basis,
-    make_workspace,
-)
+from arcbandit.kernels.program import FEASIBILITY_TOLERANCE, Basis, PlanStatus, Program, make_basis
+from arcbandit.planning.plans import Plan, PlannedFloors
+from arcbandit.planning.program import Solution, make_program, solve_program, writable
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column, Table
 
-__all__ = [
-    "ActiveSet",
-    "Plan",
-    "PlanStatus",
-    "Solution",
-    "assemble_program",
-    "make_program",
-    "plan",
-    "plan_over_all_floors",
-    "solve_lp",
-    "solve_program",
-]
-
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-# A floor met, or a share used, to within this much of its row's largest coefficient counts as met exactly.
-ACTIVITY_TOLERANCE = 1e-9
-# A floor lacks what is beyond this part of it, and beyond what rounding of shares makes of its largest coefficient.
-SHORTFALL_TOLERANCE = 4 * FEASIBILITY_TOLERANCE
-ROUNDING = 2e-15
-
 SOLVERS = ("simplex", "highs")
 WHERE_INFEASIBLE = ("raise", "least_shortfall")
-
-
-class ActiveSet(NamedTuple):
-    """Constraints that hold with equality: floors by row (arms, then group floors), pairs as (arm, context)."""
-
-    floors: frozenset[int]
-    pairs: frozenset[tuple[int, int]]
-
-    def __len__(self) -> int:
-        return len(self.floors) + len(self.pairs)
-
-
-class Solution(NamedTuple):
-    """What a solver found. `prices` are optimal ones or, if INFEASIBLE, those among the plans of least shortfall."""
-
-    status: PlanStatus
-    allocation: Floats  # shape (K, C)
-    prices: Floats  # shape (M,); those that rounding left below zero are zero
-    ray: Floats  # prices that prove that the floors conflict, shape (M,), all zero unless INFEASIBLE
-    shortfall_prices: Floats  # prices of the least total shortfall, shape (M,), all zero if it was not asked for
-    basis: Basis
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A stationary allocation with its revenue, its prices and the constraints it leaves no slack in.
-
-    `status` is OPTIMAL, or INFEASIBLE for a plan of least shortfall. Prices are revenue per unit of floor: what the
-    last unit of a guarantee costs. Where several plans are optimal, or prices not unique, one of them is shown.
-    """
-
-    status: PlanStatus
-    allocation: Floats = field(repr=False)  # w_{k,c}, shape (K, C)
-    value: float  # f(mu_obj, w)
-    arm_revenue: Floats  # g_k(mu_cons, w), shape (K,)
-    revenue_floors: Floats  # lambda_k, shape (K,)
-    floor_prices: Floats  # shape (K,), >= 0
-    context_values: Floats = field(repr=False)  # shape (C,); value = sum of these - prices . floors
-    group_revenue: Floats  # shape (G,)
-    group_floors: Floats  # shape (G,)
-    group_prices: Floats  # shape (G,), >= 0
-    revenue_scale: Floats = field(repr=False)  # largest |p mu_cons| of each row, shape (K + G,)
-    conflicting_floors: tuple[int, ...] = ()  # rows (arms, then groups) that cannot be met together
-    basis: Basis | None = field(default=None, repr=False)  # to start a later plan from
-    certificate: Certificate | None = field(default=None, repr=False)  # how far from proven it is, if we solved it
-
-    @cached_property
-    def shortfall(self) -> Floats:
-        """(lambda_k - g_k)_+ of each arm, shape (K,), rounding left out."""
-        return _beyond_rounding(self.revenue_floors, self.arm_revenue, self.revenue_scale[: self.n_arms])
-
-    @cached_property
-    def group_shortfall(self) -> Floats:
-        """What each group floor lacks, shape (G,)."""
-        return _beyond_rounding(self.group_floors, self.group_revenue, self.revenue_scale[self.n_arms :])
-
-    @property
-    def total_shortfall(self) -> float:
-        """What all floors lack together."""
-        return float(self.shortfall.sum() + self.group_shortfall.sum())
-
-    @property
-    def n_arms(self) -> int:
-        """K."""
-        return int(self.allocation.shape[0])
-
-    @cached_property
-    def active_floors(self) -> Flags:
-        """Which arms earn exactly their floor, shape (K,)."""
-        slack = np.abs(self.arm_revenue - self.revenue_floors)
-        return np.asarray(slack <= ACTIVITY_TOLERANCE * self.revenue_scale[: self.n_arms])
-
-    @cached_property
-    def active_group_floors(self) -> Flags:
-        """Which groups earn exactly their floor, shape (G,)."""
-        slack = np.abs(self.group_revenue - self.group_floors)
-        return np.asarray(slack <= ACTIVITY_TOLERANCE * self.revenue_scale[self.n_arms :])
-
-    @cached_property
-    def idle_pairs(self) -> Flags:
-        """Which arms are never played in which contexts, shape (K, C)."""
-        return np.asarray(self.allocation <= ACTIVITY_TOLERANCE)
-
-    @cached_property
-    def active_set(self) -> ActiveSet:
-        """I: the active floors and idle pairs together."""
-        floors = np.flatnonzero(np.concatenate([self.active_floors, self.active_group_floors]))
-        pairs = np.argwhere(self.idle_pairs)
-        return ActiveSet(frozenset(floors.tolist()), frozenset((int(k), int(c)) for k, c in pairs))
-
-    @property
-    def degenerate(self) -> bool:
-        """Whether more than kappa - C constraints are active, so that the vertex has several bases."""
-        n_active = self.active_floors.sum() + self.active_group_floors.sum() + self.idle_pairs.sum()
-        return bool(n_active > self.allocation.size - self.allocation.shape[1])
 
 
 def solve_lp(
@@ -245,7 +118,7 @@ def solve_lp(
         solver,
         on_infeasible,
         warm_start,
-        [f"{floor.kind} {floor.name}" for floor in table],
+        say_kinds=True,
     )
 
 
@@ -283,71 +156,8 @@ def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero
         solver,
         on_infeasible,
         None,
-        instance.floors.names,
         zero_floors=zero_floors,
     )
-
-
-def make_program(
-    objective: Floats,
-    revenue: Floats,
-    rows: CouplingRows,
-    available: Flags | None = None,
-    weights: Floats | None = None,
-) -> Program:
-    """The kernel's view of a problem whose floors have these rows.
-
-    `objective` and `revenue` are mean rewards if `weights` are the contexts' probabilities, weighted ones if None.
-    """
-    n_contexts = objective.shape[1]
-    rewards = np.ascontiguousarray(objective, dtype=np.float64)
-    return Program(
-        objective=rewards,
-        revenue=np.ascontiguousarray(revenue, dtype=np.float64),
-        root=rewards,  # any finite matrix: a plain problem leans by nothing
-        lean=np.zeros(2),
-        weights=np.ones(n_contexts) if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-        changed=np.zeros(n_contexts, dtype=np.bool_),
-        available=np.ones(objective.shape, dtype=np.bool_) if available is None else available,
-        floors=np.ascontiguousarray(rows.floors, dtype=np.float64),
-        arm_rows=rows.arm_rows,
-    )
-
-
-def assemble_program(
-    objective: Floats,
-    revenue: Floats,
-    floors: Floats,
-    rows: Sequence[Sequence[int]],
-    available: Flags | None = None,
-    weights: Floats | None = None,
-) -> Program:
-    """A program whose arm k takes part in the rows listed in rows[k], counted from 1, negative for sign -1."""
-    return make_program(objective, revenue, CouplingRows(floors, arm_rows_of(rows, len(floors))), available, weights)
-
-
-def solve_program(program: Program, *, least_shortfall: bool = False, start: Basis | None = None) -> Solution:
-    """Run the kernel in memory of its own; `start` is copied, not changed."""
-    n_arms, n_contexts = program.objective.shape
-    n_rows = program.floors.shape[0]
-    basis = make_basis(n_contexts, n_rows) if start is None else Basis(*(part.copy() for part in start))
-    workspace = make_workspace(n_arms, n_contexts, n_rows, program.arm_rows.shape[1], shortfall_prices=True)
-    allocation = np.zeros((n_arms, n_contexts))
-    status = PlanStatus(plan_kernel(_writable(program), basis, least_shortfall, 0, workspace, allocation))
-    infeasible = status == PlanStatus.INFEASIBLE
-    return Solution(
-        status=status,
-        allocation=allocation,
-        prices=workspace.by_row[ByRow.PRICE, :n_rows],
-        ray=workspace.by_row[ByRow.RAY, :n_rows] if infeasible else np.zeros(n_rows),
-        shortfall_prices=workspace.by_row[ByRow.SHORTFALL_PRICE, :n_rows],
-        basis=basis,
-    )
-
-
-def _writable(program: Program) -> Program:
-    """The program without read-only arrays, which would be another compiled signature."""
-    return Program(*(part if part.flags.writeable else part.copy() for part in program))
 
 
 def _solve(
@@ -359,15 +169,18 @@ def _solve(
     solver: str,
     on_infeasible: str,
     warm_start: Plan | None,
-    names: Sequence[str],
     *,
+    say_kinds: bool = False,
     zero_floors: bool = False,
 ) -> Plan:
-    """Solve the problem, and turn what was found into a Plan or an error; `zero_floors` have rows if asked for."""
+    """Solve the problem, and turn what was found into a Plan or an error.
+
+    An error says of which kind a floor is if `say_kinds`; floors of zero have rows if `zero_floors`.
+    """
     rows = floors.coupling_rows(zero_floors=zero_floors)
     program = make_program(objective, revenue, rows, available, probabilities)
     problem = Coefficients(
-        probabilities * objective, probabilities * revenue, program.available, rows.floors, floors.group_members
+        probabilities * objective, probabilities * revenue, program.available, floors, required=rows.floors
     )
     certificate = None
     if solver == "simplex":
@@ -381,12 +194,13 @@ def _solve(
     else:
         from arcbandit.highs import solve_with_highs
 
-        no_basis = make_basis(objective.shape[1], len(names))
-        solution = Solution(*solve_with_highs(program), shortfall_prices=np.zeros(len(names)), basis=no_basis)
+        no_basis = make_basis(objective.shape[1], len(floors))
+        solution = Solution(*solve_with_highs(program), shortfall_prices=np.zeros(len(floors)), basis=no_basis)
     if solution.status == PlanStatus.PIVOT_LIMIT:
         raise PlanningError("The solver could neither find an optimal plan nor prove that there is none.")
-    found = _describe(problem, solution, floors.amounts, certificate)
+    found = _describe(problem, solution, certificate)
     if found.status == PlanStatus.INFEASIBLE and on_infeasible == "raise":
+        names = [f"{floor.kind} {floor.name}" if say_kinds else floor.name for floor in floors]
         conflicting = tuple(names[row] for row in found.conflicting_floors)
         raise InfeasibleError(
             f"No allocation meets the floors of {', '.join(conflicting)} together; "
@@ -402,7 +216,7 @@ def _certify(program: Program, problem: Coefficients, solution: Solution, on_inf
     if solution.status == PlanStatus.PIVOT_LIMIT:
         return None
     if solution.status == PlanStatus.OPTIMAL:
-        certificate = certify_optimal(_writable(program), solution.allocation, np.maximum(solution.prices, 0.0))
+        certificate = certify_optimal(writable(program), solution.allocation, np.maximum(solution.prices, 0.0))
         holds = certificate.holds
     else:
         certificate = certify_least_shortfall(problem, solution.allocation, solution.shortfall_prices, solution.prices)
@@ -416,29 +230,25 @@ def _certify(program: Program, problem: Coefficients, solution: Solution, on_inf
     return certificate
 
 
-def _describe(problem: Coefficients, solution: Solution, asked: Floats, certificate: Certificate | None) -> Plan:
+def _describe(problem: Coefficients, solution: Solution, certificate: Certificate | None) -> Plan:
     """The Plan of what a solver found."""
-    n_arms = problem.objective.shape[0]
-    members = problem.members
+    floors = problem.floors
     arm_revenue = (problem.revenue * solution.allocation).sum(axis=1)
     prices = np.maximum(solution.prices, 0.0)
-    worth = problem.objective + problem.by_arm(prices)[:, np.newaxis] * problem.revenue
+    worth = problem.objective + floors.by_arm(prices)[:, np.newaxis] * problem.revenue
     largest = np.where(problem.available, np.abs(problem.revenue), 0.0).max(axis=1)
-    scale = np.concatenate([largest, np.where(members, largest, 0.0).max(axis=1, initial=0.0)])
-    strength = solution.ray * np.where(scale > 0, scale, 1.0)
+    scale = np.concatenate([largest, np.where(floors.group_members, largest, 0.0).max(axis=1, initial=0.0)])
+    scale = np.where(scale > 0, scale, 1.0)
+    strength = solution.ray * scale
     conflict = np.flatnonzero(strength > FEASIBILITY_TOLERANCE * strength.max(initial=0.0))
     return Plan(
         status=solution.status,
         allocation=solution.allocation,
         value=float((problem.objective * solution.allocation).sum()),
-        arm_revenue=arm_revenue,
-        revenue_floors=asked[:n_arms],
-        floor_prices=prices[:n_arms],
+        floors=PlannedFloors(
+            floors.arms, floors.amounts, floors.groups, floors.by_floor(arm_revenue), prices=prices, scale=scale
+        ),
         context_values=problem.best(worth),
-        group_revenue=members @ arm_revenue,
-        group_floors=asked[n_arms:],
-        group_prices=prices[n_arms:],
-        revenue_scale=np.where(scale > 0, scale, 1.0),
         conflicting_floors=tuple(conflict.tolist()),
         basis=solution.basis,
         certificate=certificate,
@@ -455,9 +265,3 @@ def _matching_basis(warm_start: Plan | None, program: Program) -> Basis | None:
             f"got shape {warm_start.allocation.shape} with {slot_arm.size}."
         )
     return warm_start.basis
-
-
-def _beyond_rounding(floors: Floats, revenue: Floats, scale: Floats) -> Floats:
-    """What is missing of each floor; a floor of zero promises nothing, and one that counts as met lacks nothing."""
-    gap = floors - revenue
-    return np.where((floors != 0.0) & (gap > SHORTFALL_TOLERANCE * np.abs(floors) + ROUNDING * scale), gap, 0.0)

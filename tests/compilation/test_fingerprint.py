@@ -273,9 +273,6 @@ class TestItLeavesAside:
         }
         assert len(words) == 1
 
-    @pytest.mark.skipif(
-        not COMPILED, reason="uncompiled, a kernel is the function itself and is not told how to compile"
-    )
     def test_that_a_function_ran_uncompiled(self):
         """Python rewrites code that runs often."""
         scope = {}

@@ -26,7 +26,8 @@ test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompil
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/kernels
 
 test-long: $(READY)  ## Test what was promised for many thousand random cases on all of them
-	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest tests/test_right_or_refused.py tests/policies/test_restored_runs.py
+	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest tests/test_right_or_refused.py tests/policies/test_restored_runs.py \
+		tests/recorded
 
 test-numba: test-oldest test-plain  ## Test the ends of the range of Numba, and compiling without its inner parts
 
@@ -45,8 +46,9 @@ lint: $(READY)  ## Check style, types and import directions
 bench: $(READY)  ## Time the frozen workloads
 	$(BIN)/python -m benchmarks
 
-docs: $(READY)  ## Regenerate the reference page of the command line
+docs: $(READY)  ## Regenerate the reference pages of the command line and of the metrics
 	$(BIN)/python -m docs.generate_cli
+	$(BIN)/python -m docs.generate_metrics
 
 lock:  ## Regenerate requirements.lock
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

@@ -30,6 +30,7 @@ from arcbandit import (
 )
 from arcbandit.inputs.values import LARGEST_NUMBER
 from arcbandit.planning import ActiveSet
+from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.registry import POLICIES
 from arcbandit.simulation.environment import MabArc
 from tests.junk import JUNK, junk
@@ -97,7 +98,7 @@ def sound_results(results):
 
 def sound_policy(decider):
     """It decides and learns, whatever it was made of, and its snapshot is one."""
-    if not decider._bound:
+    if isinstance(decider, Configuration):
         assert decider.unbound().label == decider.label
         return
     for _ in range(2):
@@ -289,6 +290,7 @@ TARGETS = {
         sound_policy,
     ),
     "decide": Target(method("decide"), {"context": "x"}, sound_policy),
+    "decide_many": Target(method("decide_many"), {"contexts": ["x", 1]}, sound_policy, {"contexts": ["context"]}),
     "update": Target(method("update"), {"context": "x", "arm": "a", "reward": 1.0}, sound_policy),
     "update_many": Target(
         method("update_many"),

@@ -145,7 +145,7 @@ class TestFiles:
     ("arguments", "said"),
     [
         (["nope"], "neither a file nor an instance"),
-        (["nu", "--policy", "nope"], "There is no policy 'nope'; known are olp"),
+        (["nu", "--policy", "nope"], "There is no policy 'nope'; known are blp, greedy, linear-program, olp"),
         (["nu", "--policy", "olp:caution=1"], "has no dial 'caution'"),
         (["nu", "--policy", "olp:"], "has no dial ''"),
         (["nu", "--policy", "olp:seed=1"], "has no dial 'seed'"),

@@ -14,32 +14,40 @@ import pytest
 
 from arcbandit import InvalidInputError, audit, simulate
 from arcbandit.cli.reproduce import _print_verdicts, reproduction_document
-from arcbandit.experiments import many_epochs, reproduce
+from arcbandit.experiments import reproduce
 from arcbandit.experiments.experiment import FEWEST_ON_DEVICE, Run, device_for, play
 from arcbandit.experiments.growth import late_exponents
-from arcbandit.experiments.many_epochs import EXPERIMENT, METRICS, POLICIES, exponent_of
+from arcbandit.experiments.many_epochs import (
+    EXPERIMENT,
+    POLICIES,
+    TABLED,
+    exponent_of,
+    exponents_of,
+    fitted_epochs,
+    summary_of,
+)
 from arcbandit.experiments.paper_instances import paper_instance
-from arcbandit.report.paper_figures import chart_alt_text
+from arcbandit.report.charts import alt_text
+from arcbandit.report.figures import draw_chart
 from arcbandit.simulation import device
 from arcbandit.simulation.metrics import Total
 
 ROOT = Path(__file__).resolve().parents[2]
 EPOCHS = 20
-SETTINGS = EXPERIMENT.settings(horizon=200, epochs=2, seed=3)
+SETTINGS = EXPERIMENT.settings(horizon=200, epochs=EPOCHS, seed=3)
 
 
 @pytest.fixture(scope="module")
 def many():
     """On the CPU, which plays the same."""
-    return many_epochs.record(SETTINGS, EPOCHS)
+    return reproduce.reproduce([EXPERIMENT.name], horizon=200, epochs=EPOCHS, seed=3).results[0]
 
 
 @pytest.fixture(scope="module")
 def found(many):
     """A reproduction as a GPU would leave it."""
-    plain = reproduce.reproduce([EXPERIMENT.name], horizon=200, epochs=2, seed=3)
-    result = dataclasses.replace(plain.results[0], many_epochs=many)
-    return dataclasses.replace(plain, results=(result,), device="a GPU")
+    plain = reproduce.reproduce(["regret"], horizon=200, epochs=2, seed=3)
+    return dataclasses.replace(plain, results=(*plain.results, many), device="a GPU")
 
 
 @pytest.fixture(scope="module")
@@ -50,21 +58,66 @@ def kept():
 
 def test_means_and_powers_are_those_of_the_epochs(many, kept):
     """The powers come from checkpoints of their own, which move them a little."""
-    assert many.fitted_epochs == many.summary.epochs == EPOCHS
+    summary = summary_of(many.recorded)
+    assert fitted_epochs(many.recorded) == summary.epochs == EPOCHS
     for policy in POLICIES:
-        for metric in METRICS:
-            assert many.summary.estimate(metric, policy).mean == pytest.approx(kept.estimate(metric, policy).mean)
+        for metric in TABLED:
+            assert summary.estimate(metric, policy).mean == pytest.approx(kept.estimate(metric, policy).mean)
             slopes = late_exponents(kept, metric, policy)
-            exponent = many.exponents[policy][metric]
+            exponent = exponents_of(many.recorded)[policy][metric]
             assert exponent.left_out == np.isnan(slopes).sum()
             assert exponent.estimate.mean == pytest.approx(np.nanmean(slopes), abs=0.05)
 
 
-def test_progress_adds_up_to_the_work():
-    """Whatever the number of epochs."""
+def test_fewer_epochs_are_fitted_than_are_played():
+    runs = EXPERIMENT.runs(EXPERIMENT.settings())
+    assert [run.epochs for run in runs] == [65_536, 4_096]
+    assert [run.keep for run in runs] == ["summary", "epochs"]
+
+
+@pytest.mark.parametrize("epochs", [2, FEWEST_ON_DEVICE])
+def test_progress_adds_up_to_the_work(epochs, monkeypatch):
+    """Whatever the number of epochs, and wherever they are played."""
+    monkeypatch.setattr("arcbandit.experiments.experiment.fits_device", lambda *_: False)
     steps = []
-    many_epochs.record(SETTINGS, 3, steps.append)
-    assert sum(steps) == pytest.approx(many_epochs.work(SETTINGS))
+    settings = EXPERIMENT.settings(horizon=5, epochs=epochs, device="cuda")
+    EXPERIMENT.record(settings, steps.append)
+    assert sum(steps) == pytest.approx(EXPERIMENT.work(settings))
+
+
+def test_a_gpu_plays_many_epochs_in_the_time_of_a_few():
+    """So that they do not fill the progress bar."""
+    settings = EXPERIMENT.settings(device="cuda")
+    assert EXPERIMENT.work(settings) < EXPERIMENT.rounds(settings) / 1000
+    assert EXPERIMENT.work(settings._replace(device="cpu")) == EXPERIMENT.rounds(settings)
+
+
+class TestWhenItIsPlayed:
+    def test_on_a_gpu_after_the_main_experiment(self):
+        names = [one.name for one in reproduce.find((), on_device=True)]
+        assert names == list(reproduce.EXPERIMENTS)
+        assert names[:2] == ["regret", "many-epochs"]
+        assert [one.name for one in reproduce.find(["margin", "regret"], on_device=True)] == [
+            "margin",
+            "regret",
+            "many-epochs",
+        ]
+        assert [one.name for one in reproduce.find(["margin"], on_device=True)] == ["margin"]
+
+    def test_on_the_cpu_if_it_is_asked_for(self):
+        assert "many-epochs" not in [one.name for one in reproduce.find(())]
+        assert [one.name for one in reproduce.find(["regret"])] == ["regret"]
+        assert [one.name for one in reproduce.find(["many-epochs"])] == ["many-epochs"]
+
+    def test_over_its_own_number_of_epochs_unless_it_is_asked_for(self, monkeypatch):
+        """Those that are given are for the experiments that are asked for."""
+        monkeypatch.setattr(reproduce, "use_cuda", lambda _: True)
+        monkeypatch.setattr(reproduce, "device_name", lambda: "a GPU")
+        played = {}
+        for names in (["regret"], ["regret", "many-epochs"]):
+            found = reproduce.reproduce(names, horizon=5, epochs=2, many=3)
+            played[len(names)] = [result.recorded.settings.epochs for result in found.results]
+        assert played == {1: [2, 3], 2: [2, 2]}
 
 
 def test_an_epoch_without_regret_has_no_power_and_the_others_do(kept):
@@ -82,21 +135,24 @@ def test_an_epoch_without_regret_has_no_power_and_the_others_do(kept):
 
 
 def test_what_is_left_out_is_said(many):
-    exponents = {policy: dict(by_metric) for policy, by_metric in many.exponents.items()}
+    exponents = {policy: dict(by_metric) for policy, by_metric in exponents_of(many.recorded).items()}
     exponents["OPLP"]["violation"] = exponent_of(np.full(EPOCHS, math.nan))
     exponents["OLP"]["regret"] = exponent_of(np.zeros(EPOCHS))
-    changed = dataclasses.replace(many, exponents=exponents)
-    assert f"have no slope: {EPOCHS} of OPLP's V" in many_epochs.about(changed)
-    rows = {row[0]: row[-1] for row in many_epochs.table(changed).rows}
+    changed = dataclasses.replace(many.recorded, findings={"exponents": exponents})
+    assert f"have no slope: {EPOCHS} of OPLP's V" in EXPERIMENT.about_of(changed)
+    (table,) = EXPERIMENT.tables(changed)
+    rows = {row[0]: row[-1] for row in table.rows}
     assert rows["OPLP, V"] == "–"
     assert rows["OLP, R"] == "below 0.0001"
 
 
 def test_the_shortest_horizon_has_a_figure_and_a_table():
     """One round has no decade before it, and no power."""
-    one = many_epochs.record(SETTINGS._replace(horizon=1), 2)
-    assert many_epochs.figure(one).charts
-    assert {row[-1] for row in many_epochs.table(one).rows} == {"–"}
+    one = EXPERIMENT.record(SETTINGS._replace(horizon=1, epochs=2))
+    for chart in EXPERIMENT.figure(one).charts:
+        draw_chart(chart)
+    (table,) = EXPERIMENT.tables(one)
+    assert {row[-1] for row in table.rows} == {"–"}
 
 
 @pytest.fixture(scope="module")
@@ -121,22 +177,28 @@ class TestThePage:
         assert played in section
         assert f"seconds: {many.seconds:.1f}." in section
         alts = re.findall('<img alt="([^"]+)"', section)
-        assert alts == [chart_alt_text(chart) for chart in many_epochs.figure(many).charts]
+        assert alts == [alt_text(chart) for chart in many.figure.charts]
         assert len(alts) == 4
-        for row in many_epochs.table(many).rows:
+        for row in many.tables[0].rows:
             assert f'<th scope="row">{row[0]}</th>' in section
             assert all(f">{cell}</td>" in section for cell in row[1:])
+        assert "In the paper" not in section
         assert "<dt>device</dt><dd>a GPU</dd>" in page
 
     def test_leaves_the_claims_as_they_are(self, page, found):
-        assert page.count("data-claim=") == len(EXPERIMENT.claims) == len(found.verdicts)
+        assert page.count("data-claim=") == len(found.results[0].experiment.claims) == len(found.verdicts)
+        assert f"1 experiment, {len(found.verdicts)} claims" in page
+
+    def test_counts_its_rounds(self, page):
+        rounds = sum(one.rounds(one.settings(horizon=200, epochs=2)) for one in reproduce.find(["regret"]))
+        assert f"<dt>rounds played</dt><dd>{rounds + 200 * 2 * EPOCHS * 3:,}</dd>" in page
 
     def test_has_files_of_the_figure(self, folder):
         assert {"many-epochs.png", "many-epochs.pdf"} < {path.name for path in folder.iterdir()}
 
     def test_has_no_such_section_from_the_cpu(self, tmp_path):
-        plain, page = reproduce.reproduce_to(tmp_path, [EXPERIMENT.name], horizon=50, epochs=1)
-        assert plain.many_epochs is None
+        plain, page = reproduce.reproduce_to(tmp_path, ["regret"], horizon=50, epochs=1)
+        assert len(plain.results) == 1
         assert plain.device == "cpu"
         assert "many-epochs" not in page.read_text(encoding="utf-8")
 
@@ -148,10 +210,10 @@ def test_the_document_has_the_numbers(found, many, tmp_path):
     assert (numbers["device"], numbers["epochs"], numbers["horizon"]) == ("cpu", EPOCHS, 200)
     assert numbers["fitted_epochs"] == EPOCHS
     for policy in POLICIES:
-        for metric in METRICS:
+        for metric in TABLED:
             one = numbers["policies"][policy][metric]
-            assert one["mean"] == one["means"][-1] == many.summary.estimate(metric, policy).mean
-            assert one["median"][-1] == many.summary.quantile(metric, policy, 0.5)[-1]
+            assert one["mean"] == one["means"][-1] == summary_of(many.recorded).estimate(metric, policy).mean
+            assert one["median"][-1] == summary_of(many.recorded).quantile(metric, policy, 0.5)[-1]
             assert len(one["quantile_95"]) == len(numbers["rounds"])
             assert sum(one["histogram"]["counts"]) == EPOCHS
             assert set(one["exponent"]) == {"mean", "half_width", "epochs_left_out"}
@@ -161,7 +223,7 @@ def test_the_terminal_shows_the_table(found, many, tmp_path, capsys):
     _print_verdicts(found, tmp_path)
     printed = capsys.readouterr().out
     assert f"Over {EPOCHS} epochs" in printed
-    assert all(row[1] in printed for row in many_epochs.table(many).rows)
+    assert all(row[1] in printed for row in many.tables[0].rows)
 
 
 def test_what_does_not_fit_the_device_is_played_on_the_cpu(monkeypatch):
@@ -206,8 +268,8 @@ def test_the_device_plays_the_experiments_and_the_many_epochs(tmp_path):
     assert "Over 3 epochs" in Path(document["page"]).read_text(encoding="utf-8")
     on_cpu = reproduce.reproduce(["regret"], horizon=8, epochs=1)
     assert [one["number"] for one in document["verdicts"]] == [verdict.number for verdict in on_cpu.verdicts]
-    many = many_epochs.record(EXPERIMENT.settings(horizon=8, epochs=1), 3)
+    many = reproduce.reproduce([EXPERIMENT.name], horizon=8, epochs=3).results[0]
     for policy in POLICIES:
-        for metric in METRICS:
+        for metric in TABLED:
             estimate = document["many_epochs"]["policies"][policy][metric]
-            assert estimate["mean"] == pytest.approx(many.summary.estimate(metric, policy).mean)
+            assert estimate["mean"] == pytest.approx(summary_of(many.recorded).estimate(metric, policy).mean)

@@ -18,11 +18,13 @@ from arcbandit.experiments.experiment import Claim, Measured, Outcome, Recorded
 from arcbandit.experiments.growth import fitted_exponent, late_exponent, late_growth
 from arcbandit.experiments.reproduce import EXPERIMENTS, reproduce, save
 from arcbandit.oracle import Regime
-from arcbandit.report.paper_figures import Chart, chart_alt_text, figure_files
+from arcbandit.report.charts import Chart, alt_text
+from arcbandit.report.figures import sheet_files
 from arcbandit.simulation.metrics import Total
 
 SMALL = {
     "regret": (400, 2),
+    "many-epochs": (400, 20),
     "nonsaturating": (50, 2),
     "margin": (500, 2),
     "lower-bound": (400, 2),
@@ -51,8 +53,8 @@ def test_an_experiment_has_a_verdict_a_figure_and_words_for_it(name, small):
     assert all(verdict.number for verdict in result.verdicts)
     assert all(claim.statement.endswith(".") for claim in EXPERIMENTS[name].claims)
     assert result.figure.charts
-    assert all(len(chart_alt_text(chart)) > 40 for chart in result.figure.charts)
-    files = figure_files(result.figure, (".png", ".pdf"))
+    assert all(len(alt_text(chart)) > 40 for chart in result.figure.charts)
+    files = sheet_files(result.figure, (".png", ".pdf"))
     assert files[".png"].startswith(b"\x89PNG")
     assert files[".pdf"].startswith(b"%PDF")
 
@@ -61,7 +63,7 @@ def test_names_are_unique():
     """A verdict is found by its name."""
     names = [f"{name}/{claim.name}" for name, experiment in EXPERIMENTS.items() for claim in experiment.claims]
     assert len(names) == len(set(names))
-    assert len(EXPERIMENTS) == 9
+    assert len(EXPERIMENTS) == 10
 
 
 @pytest.mark.parametrize("name", ["nonsaturating", "figure-1", "no-free-exploration"])
@@ -152,6 +154,7 @@ WRONG = {
         lambda r: _with_records(r, {Total.REGRET: _power(1.0), Total.VIOLATION: _power(1.0), Total.PERFORMANCE: 0.0}),
         lambda r: _only_for(r, {"BLP", "ThompsonLP"}, {Total.REGRET: 1e9}),
     ],
+    "many-epochs": [],  # it claims nothing
     "nonsaturating": [lambda r: _with_records(r, {Total.REGRET: _power(0.5), Total.VIOLATION: _power(0.5)})],
     "margin": [
         lambda r: _with_records(r, {Total.ON_FALLBACK: 0.0, Total.REGRET: _power(0.1), Total.VIOLATION: _power(0.1)}),

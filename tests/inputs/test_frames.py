@@ -331,14 +331,14 @@ class TestPolicies:
             available=available.iloc[[1, 0], [1, 2, 0]],
         )
         snapshot = decider.snapshot()
-        assert snapshot["revenue_floors"] == [1.0, 0.25]
-        assert snapshot["context_probabilities"] == [0.5, 0.125, 0.375]
-        assert snapshot["available"] == (MEANS != 9.0).tolist()
+        assert snapshot["configuration"]["revenue_floors"] == [1.0, 0.25]
+        assert snapshot["configuration"]["context_probabilities"] == [0.5, 0.125, 0.375]
+        assert snapshot["configuration"]["available"] == (MEANS != 9.0).tolist()
         unnamed = OLP([0.1], [0.5, 0.5])
         unnamed.add_arm(available={1: True, 0: False})
-        assert unnamed.snapshot()["available"][1] == [False, True]
+        assert unnamed.snapshot()["configuration"]["available"][1] == [False, True]
         decider.add_arm("third", available={"night": True, "day": False, "evening": True})
-        assert decider.snapshot()["available"][2] == [False, True, True]
+        assert decider.snapshot()["configuration"]["available"][2] == [False, True, True]
 
     def test_labels_that_differ_are_refused(self):
         """Also where an arm is added later."""

@@ -5,8 +5,9 @@ import pytest
 
 from arcbandit import Instance, policy
 from arcbandit.policies.registry import POLICIES
-from arcbandit.simulation import run
-from arcbandit.simulation.loop import make_meters
+from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
+from arcbandit.simulation.loop import player_of
+from arcbandit.simulation.metrics import N_TOTALS
 from tests.kernels.modes import COMPILED
 from tests.simulation.play_on_device import GROUPS, NU
 
@@ -36,40 +37,23 @@ class FromTheStart(np.ndarray):
                 raise IndexError(f"index {one} counts from the end")
 
 
-def watched(arrays):
-    """The same tuple, whose arrays refuse negative indices."""
-    return type(arrays)(*(one.view(FromTheStart) if isinstance(one, np.ndarray) else one for one in arrays))
+def watched(value):
+    """The same (nested) tuple, whose arrays refuse negative indices."""
+    if isinstance(value, tuple):
+        return type(value)(*map(watched, value))
+    # A record array has one record, which is always the first.
+    return value.view(FromTheStart) if isinstance(value, np.ndarray) and value.dtype.names is None else value
 
 
 def play(instance, name, rounds, available=None, **settings):
     """Play an epoch in arrays that refuse negative indices."""
-    end = np.array([rounds])
-    optimum = run._optimum(instance, available)
+    optimum = find_optimum(instance, available)
     chosen = policy(name, **settings)
-    task = run.Task(instance, name, chosen, "gaussian", available, optimum, 0.1, rounds, 0, 0, end, 7)
-    bound = run.bind(task)
-    n_rows = bound._problem.floors.shape[0]
-    record, floor_record = np.zeros((run.N_TOTALS, 1)), np.zeros((run.N_KINDS, 1, n_rows))
-    tuples = (bound._problem, bound._statistics, bound._memory, bound._workspace)
-    problem, statistics, memory, workspace = (watched(arrays) for arrays in tuples)
-    run.play_rounds(
-        int(bound.rule),
-        watched(run.make_world(task)),
-        problem,
-        statistics,
-        memory,
-        workspace,
-        bound._allocation.view(FromTheStart),
-        watched(make_meters(n_rows, 7)),
-        0,
-        0,
-        1,
-        rounds,
-        end,
-        record,
-        floor_record,
-    )
-    return record
+    end = np.array([rounds])
+    task = Task(instance, name, chosen, "gaussian", available, optimum, 0.1, rounds, 0, 0, end, 7)
+    run = watched(make_run(make_world(task), bind(task, chosen).learner, task))
+    player_of(chosen.kind, run)(1, rounds)
+    return run.record.totals
 
 
 def test_the_array_does_refuse():
@@ -79,7 +63,7 @@ def test_the_array_does_refuse():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_rule(name):
-    assert np.isfinite(play(NU, name, 150)[run.N_TOTALS - 1, 0])
+    assert np.isfinite(play(NU, name, 150)[N_TOTALS - 1, 0])
 
 
 @pytest.mark.parametrize("name", ["olp", "oplp", "thompson-lp"])

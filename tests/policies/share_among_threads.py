@@ -120,13 +120,14 @@ def play(name, shape, seed):
     shared.check(all(0 < decision.probability <= 1 for decision in shared.decisions), "a probability not in (0, 1]")
     numbers = sorted(decision.decision_number for decision in shared.decisions)
     shared.check(numbers == list(range(1, total + 1)), f"{len(set(numbers))} decision numbers, up to {numbers[-1]}")
-    shared.check(last["decisions"] == last["rewards"] == total, f"{last['decisions']}, {last['rewards']} counted")
+    counted = last["statistics"]["decisions"], last["statistics"]["rewards"]
+    shared.check(counted == (total, total), f"{counted} counted")
     expected = np.bincount([decision.arm for decision in shared.decisions], minlength=pulls.shape[0])
     shared.check((pulls.sum(axis=1) == expected).all(), f"pulls are {pulls.sum():g} of {total}")
     shared.check_columns(shared.policy.allocation())
     for snapshot in [*shared.snapshots, last]:
         by_pair = np.array(snapshot["statistics"]["by_pair"])
-        shared.check(by_pair[ByPair.PULLS].sum() == snapshot["rewards"], "a snapshot with rewards not yet counted")
+        shared.check(by_pair[ByPair.PULLS].sum() == snapshot["statistics"]["rewards"], "rewards not yet counted")
         taken_up = restore(json.loads(json.dumps(snapshot)))
         shared.check(taken_up.snapshot() == snapshot, "a snapshot that does not restore to itself")
         shared.check(0 < taken_up.decide(0).probability <= 1, "a restored policy that cannot decide")

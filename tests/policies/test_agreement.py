@@ -5,8 +5,8 @@ import pytest
 
 from arcbandit import Instance, policy, solve_lp
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.policies.learner import Progress
 from arcbandit.policies.registry import restore
-from arcbandit.policies.state import ALL_PLAYED
 
 ROUNDS = 2_000
 SHAPES = [(3, 3), (3, 3), (4, 6), (6, 4), (5, 10), (10, 10), (10, 20), (20, 30), (20, 50), (50, 200)]
@@ -23,7 +23,7 @@ def random_instance(shape, seed):
 
 def bounds(decider, t):
     """UCB and LCB of round t, worked out afresh."""
-    by_pair = decider._statistics.by_pair
+    by_pair = decider.learner.statistics.by_pair
     radius = 0.05 * np.sqrt(2 * np.log(2 * by_pair[ByPair.MEAN].size * t)) * by_pair[ByPair.INVERSE_ROOT]
     return by_pair[ByPair.MEAN] + radius, by_pair[ByPair.MEAN] - radius
 
@@ -49,7 +49,7 @@ def test_every_plan_is_that_of_the_reference_solver(name, place):
         high, low = bounds(decider, t)
         context = int(random.choice(shape[1], p=instance.context_probabilities))
         decision = decider.decide(context)
-        assert decider._memory.scalars[ALL_PLAYED] == 1.0
+        assert decider.learner.progress[Progress.ALL_PLAYED] == 1
         if step % every == 0:
             floors = (instance.revenue_floors, instance.context_probabilities)
             cautious = solve_lp(high, low, *floors, solver="highs", on_infeasible="least_shortfall")
@@ -65,7 +65,7 @@ def test_every_plan_is_that_of_the_reference_solver(name, place):
 
 def planned_afresh(decider, t):
     """The allocation that the policy ought to have at round t, planned from what it knows and nothing else."""
-    problem = decider._problem
+    problem = decider.learner.problem
     high, low = bounds(decider, t)
     settings = {"available": problem.available, "on_infeasible": "least_shortfall"}
     floors = (np.maximum(problem.floors, 0.0), problem.context_probabilities)  # NO_FLOOR is a floor of zero
@@ -87,7 +87,7 @@ def test_every_plan_is_the_one_planned_afresh_through_changes(name, estimate):
     means = instance.mean_rewards
 
     def pull_all():
-        for arm, context in np.argwhere(decider._problem.available & (decider.pulls() == 0)).tolist():
+        for arm, context in np.argwhere(decider.learner.problem.available & (decider.pulls() == 0)).tolist():
             decider.update(context, arm, means[arm, context] + 0.05 * random.normal())
 
     pull_all()
@@ -150,7 +150,7 @@ def test_floors_are_met_again_after_rewards_fell_by_eight_orders(seed):
     decider = policy("olp").for_instance(instance, seed=seed)
     for wanted in (1e8 * (0.5 + random.random((3, 3))), instance.mean_rewards):
         for arm, context in np.ndindex(3, 3):
-            pulls, mean = decider._statistics.by_pair[:2, arm, context]
+            pulls, mean = decider.learner.statistics.by_pair[:2, arm, context]
             decider.update(context, arm, wanted[arm, context] * (pulls + 1) - mean * pulls)
         decider.decide(0)
     for _ in range(100):
@@ -169,6 +169,6 @@ def test_stand_ins_for_unplayed_pairs_are_finite(name, noise_scale, reward):
     decider = policy(name, [0.1, 0.1], [0.5, 0.5], noise_scale=noise_scale, seed=0)
     for context in (0, 1, 0):
         decision = decider.decide(context)
-        assert np.isfinite(decider._memory.matrices).all()
+        assert np.isfinite(decider.learner.planner.coefficients).all()
         assert decider.allocation().sum(axis=0) == pytest.approx(1.0)
         decider.update(context, decision.arm, reward)

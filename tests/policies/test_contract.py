@@ -11,13 +11,13 @@ import pytest
 import arcbandit
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.errors import InvalidInputError, UnknownNameError
-from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.sampling import context_from_uniform
-from arcbandit.planning import plan
+from arcbandit.policies.learner import Stream
 from arcbandit.policies.registry import POLICIES, policy, restore
-from arcbandit.simulation.loop import RewardModel, World, draw_reward, make_meters, play_rounds
-from arcbandit.simulation.metrics import N_TOTALS
+from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
+from arcbandit.simulation.loop import player_of
+from arcbandit.simulation.world import draw_reward
 
 EVERY_POLICY = sorted(POLICIES)
 ROUNDS = 300
@@ -31,61 +31,49 @@ def meet_context(world, seed, epoch, round_number):
 
 @entry_kernel
 def meet_reward(world, arm, context, seed, epoch, round_number):
-    return draw_reward(world, arm, context, seed, epoch, round_number)
+    return draw_reward(world, arm, context, Stream(seed, epoch, round_number))
 
 
-def make_world(instance):
-    best = plan(instance, on_infeasible="least_shortfall")
-    slack_floors = ~np.concatenate([best.active_floors, best.active_group_floors])
-    return World(
-        mean_rewards=instance.mean_rewards.copy(),
-        revenues=instance.mean_rewards * instance.context_probabilities,
-        probabilities=instance.context_probabilities.copy(),
-        optimal_value=best.value,
-        used_pairs=~best.idle_pairs,
-        slack_floors=slack_floors,
-        optimal_columns=int((~best.idle_pairs).sum() + slack_floors.sum()),
-        model=int(RewardModel.GAUSSIAN),
-        noise_scale=instance.noise_scale,
-        samples=np.zeros(1),
-        sample_start=np.zeros(instance.n_pairs + 1, dtype=np.int64),
-        suboptimality_gap=math.nan,
+def make_task(name, instance, seed, epoch, rounds):
+    """One epoch of a policy, its record written at the end."""
+    return Task(
+        instance,
+        name,
+        policy(name),
+        "gaussian",
+        None,
+        find_optimum(instance, None),
+        math.nan,
+        rounds,
+        seed,
+        epoch,
+        np.array([rounds]),
+        0,
     )
+
+
+def world_of(instance):
+    """What the policies that play on an instance are not told."""
+    return make_world(make_task("olp", instance, 0, 0, 1))
 
 
 def play_compiled(name, instance, seed, epoch, rounds):
     """Arms of the compiled loop, one round at a time so that each can be seen, and the policy it ran."""
-    bound = policy(name).for_instance(instance, horizon=rounds, seed=seed, epoch=epoch)
-    n_rows = bound._problem.floors.shape[0]
-    meters = make_meters(n_rows, window=0)
+    task = make_task(name, instance, seed, epoch, rounds)
+    bound = bind(task, task.policy)
+    play = player_of(type(bound), make_run(make_world(task), bound.learner, task))
     arms = []
     before = np.zeros(instance.mean_rewards.shape)
     for t in range(1, rounds + 1):
-        play_rounds(
-            int(bound.rule),
-            make_world(instance),
-            bound._problem,
-            bound._statistics,
-            bound._memory,
-            bound._workspace,
-            bound._allocation,
-            meters,
-            seed,
-            epoch,
-            t,
-            t,
-            np.array([rounds]),
-            np.zeros((N_TOTALS, 1)),
-            np.zeros((4, 1, n_rows)),
-        )
-        pulls = bound._statistics.by_pair[ByPair.PULLS]
+        play(t, t)
+        pulls = bound.pulls()
         arms.append(int(np.argwhere(pulls != before)[0][0]))
-        before = pulls.copy()
+        before = pulls
     return arms, bound
 
 
 def play_online(decider, instance, seed, epoch, rounds, first=1):
-    world = make_world(instance)
+    world = world_of(instance)
     arms = []
     for t in range(first, first + rounds):
         context = meet_context(world, seed, epoch, t)
@@ -111,7 +99,7 @@ class TestEveryPolicy:
         compiled, looped = play_compiled(name, instance, seed=5, epoch=2, rounds=ROUNDS)
         online = policy(name).for_instance(instance, horizon=ROUNDS, seed=5, epoch=2)
         assert play_online(online, instance, 5, 2, ROUNDS) == compiled
-        assert (online._statistics.by_pair == looped._statistics.by_pair).all()
+        assert (online.learner.statistics.by_pair == looped.learner.statistics.by_pair).all()
         assert (online.allocation() == looped.allocation()).all()
 
     def test_allocation_is_a_distribution_in_each_context(self, name, instance):

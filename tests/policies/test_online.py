@@ -8,7 +8,7 @@ import pytest
 from arcbandit import BLP, OLP, OPLP, Greedy, GroupFloor, LinearProgramRule, Policy, ThompsonLP, policy
 from arcbandit.errors import InvalidInputError, InvalidInstanceError, UnknownNameError
 from arcbandit.kernels.confidence import ByPair
-from arcbandit.policies.state import NOISE_SCALE
+from arcbandit.policies.learner import Progress
 
 
 def play(decider, means, rounds, seed=0, noise=1.0):
@@ -30,8 +30,8 @@ class TestSettingUp:
         assert OLP([0.1, 0.1], [0.5, 0.5]).decide(0).arm in (0, 1)
 
     def test_bounds_on_rewards_give_the_noise_scale(self):
-        assert OLP([0.1], [1.0], reward_bounds=(-1, 3))._problem.settings[NOISE_SCALE] == 2.0
-        assert OLP([0.1], [1.0], reward_bounds=(-1, 3), noise_scale=0.5)._problem.settings[NOISE_SCALE] == 0.5
+        assert OLP([0.1], [1.0], reward_bounds=(-1, 3)).learner.settings[0].noise_scale == 2.0
+        assert OLP([0.1], [1.0], reward_bounds=(-1, 3), noise_scale=0.5).learner.settings[0].noise_scale == 0.5
         with pytest.raises(InvalidInputError, match="within reward_bounds"):
             OLP([0.1], [1.0], reward_bounds=(0, 1)).update(0, 0, 1.5)
 
@@ -61,7 +61,7 @@ class TestSettingUp:
             OLP([0.1, 0.1], [0.5, 0.6])
         with pytest.raises(InvalidInputError, match="contexts must be given"):
             OLP([0.1, 0.1])
-        with pytest.raises(InvalidInputError, match="has no problem yet"):
+        with pytest.raises(AttributeError, match="'Configuration' object has no attribute 'decide'"):
             OLP().decide(0)
         with pytest.raises(UnknownNameError, match="no policy 'best'"):
             policy("best")
@@ -100,7 +100,7 @@ class TestLearning:
         for t in range(400):
             context = "seldom" if t % 4 == 0 else "often"
             decider.update(context, decider.decide(context).arm, 1.0)
-        assert decider._problem.context_probabilities == pytest.approx([0.75, 0.25], abs=0.01)
+        assert decider.learner.problem.context_probabilities == pytest.approx([0.75, 0.25], abs=0.01)
 
     def test_late_and_unordered_rewards_give_the_same_means(self):
         ordered, unordered = OLP([0.1, 0.1], [0.5, 0.5]), OLP([0.1, 0.1], [0.5, 0.5])
@@ -110,8 +110,8 @@ class TestLearning:
         for context, arm, reward in reversed(rewards):
             unordered.update(context, arm, reward)
         assert (ordered.pulls() == unordered.pulls()).all()
-        assert ordered._statistics.by_pair[ByPair.MEAN] == pytest.approx(
-            unordered._statistics.by_pair[ByPair.MEAN], abs=1e-15
+        assert ordered.learner.statistics.by_pair[ByPair.MEAN] == pytest.approx(
+            unordered.learner.statistics.by_pair[ByPair.MEAN], abs=1e-15
         )
 
     def test_every_arm_is_tried_in_each_context_first(self):
@@ -182,7 +182,7 @@ class TestChanging:
     def test_a_new_context_takes_its_share_from_the_others(self):
         decider = OLP([0.1, 0.1], [0.5, 0.5])
         assert decider.add_context(probability=0.2) == 2
-        assert decider._problem.context_probabilities == pytest.approx([0.4, 0.4, 0.2])
+        assert decider.learner.problem.context_probabilities == pytest.approx([0.4, 0.4, 0.2])
 
     def test_snapshots_of_another_kind_are_refused(self):
         snapshot = OLP([0.1], [1.0]).snapshot()
@@ -193,12 +193,14 @@ class TestChanging:
         with pytest.raises(InvalidInputError, match="format"):
             OLP.restore({})
         for part, value in (("key", [[99], [0]]), ("slot_arm", [[-1], [0]]), ("slot_context", [[7], [0]])):
-            with pytest.raises(InvalidInputError, match=rf"snapshot\['memory'\]\['{part}'\]"):
-                OLP.restore({**snapshot, "memory": {**snapshot["memory"], part: value}})
+            basis = {**snapshot["planner"]["basis"], part: value}
+            with pytest.raises(InvalidInputError, match=rf"snapshot\['planner'\]\['basis'\]\['{part}'\]"):
+                OLP.restore({**snapshot, "planner": {**snapshot["planner"], "basis": basis}})
         with pytest.raises(InvalidInputError, match="can have written"):
-            OLP.restore({**snapshot, "allocation": [[0.5]]})
-        with pytest.raises(InvalidInputError, match="complete"):
-            OLP.restore({key: value for key, value in snapshot.items() if key != "memory"})
+            OLP.restore({**snapshot, "planner": {**snapshot["planner"], "allocation": [[0.5]]}})
+        for part in ("configuration", "statistics", "planner"):
+            with pytest.raises(InvalidInputError, match="complete"):
+                OLP.restore({key: value for key, value in snapshot.items() if key != part})
 
 
 class TestReplanning:
@@ -216,7 +218,7 @@ class TestReplanning:
     def test_doubling_plans_at_powers_of_two(self):
         decider = BLP([0.2, 0.2], [0.5, 0.5], replan="doubling", seed=1)
         play(decider, [[1.0, 0.2], [0.3, 0.8]], 1000)
-        assert decider._next_plan > 1000
+        assert decider.learner.progress[Progress.NEXT_PLAN] > 1000
         before = decider.allocation()
         play(decider, [[1.0, 0.2], [0.3, 0.8]], 10)
         assert (decider.allocation() == before).all()

@@ -15,8 +15,8 @@ from scipy import stats
 
 from arcbandit import BLP, OLP, Instance, ThompsonLP, policy, simulate
 from arcbandit.errors import InvalidInputError
+from arcbandit.kernels.planner import Coefficient
 from arcbandit.policies.registry import POLICIES, restore
-from arcbandit.policies.state import OBJECTIVE
 
 RATE = 1e-6
 DECISIONS = 20_000
@@ -115,7 +115,7 @@ class TestDecisions:
         seen = set()
         for _ in range(50):
             decider.decide(0)
-            seen.add(decider._memory.matrices[OBJECTIVE].tobytes())
+            seen.add(decider.learner.planner.coefficients[Coefficient.OBJECTIVE].tobytes())
         assert len(seen) == 50
 
     def test_the_numbers_of_a_decision_do_not_depend_on_rewards(self):
@@ -254,10 +254,12 @@ class TestSeeds:
     def test_snapshots_from_before_there_were_workers_are_read(self):
         decider = warm(BLP().for_instance(INSTANCE, seed=3), rows=100)
         snapshot = decider.snapshot()
-        old = {key: value for key, value in snapshot.items() if key not in ("worker", "stream")} | {"version": 1}
-        del old["scales"]
-        measured_again = snapshot["scales"] | {"by_row": [1.0] * 4, "age": -1}
-        assert restore(old).snapshot() == snapshot | {"scales": measured_again}
+        second = of_second_version(snapshot)
+        assert restore(second).snapshot() == snapshot
+        first = {key: value for key, value in second.items() if key not in ("worker", "stream", "scales")}
+        measured_again = snapshot["planner"]["basis"] | {"row_scales": [1.0] * 4, "scales_age": -1}
+        planner = snapshot["planner"] | {"basis": measured_again}
+        assert restore(first | {"version": 1}).snapshot() == snapshot | {"planner": planner}
 
     @pytest.mark.parametrize(
         "change",
@@ -265,8 +267,11 @@ class TestSeeds:
     )
     def test_a_snapshot_with_a_bad_stream_is_refused(self, change):
         (name,) = change
-        with pytest.raises(InvalidInputError, match=rf"{name}'\] must be a whole number"):
-            restore(BLP([0.1], [1.0]).snapshot() | change)
+        snapshot = BLP([0.1], [1.0]).snapshot()
+        part = "statistics" if name == "stream" else "configuration"
+        for edited in (snapshot | {part: snapshot[part] | change}, of_second_version(snapshot) | change):
+            with pytest.raises(InvalidInputError, match=rf"{name}'\] must be a whole number"):
+                restore(edited)
 
 
 class TestCopies:
@@ -304,6 +309,28 @@ class TestCopies:
         dials = {"optimism"}
         for name, value in settings.items():
             assert (other.dial_values[name] if name in dials else getattr(other, name)) == value
+
+
+def of_second_version(snapshot):
+    """A snapshot of a rule that keeps nothing of its own, as version 2 wrote it."""
+    configuration, statistics, planner = (dict(snapshot[part]) for part in ("configuration", "statistics", "planner"))
+    n_arms, n_contexts = len(configuration["revenue_floors"]), len(configuration["context_probabilities"])
+    basis = planner.pop("basis")
+    old = {
+        **snapshot,
+        **configuration,
+        **statistics,
+        **planner,
+        "version": 2,
+        "statistics": {name: statistics[name] for name in ("by_pair", "context_counts")},
+        "memory": {
+            **{name: basis[name] for name in ("key", "slot_arm", "slot_context")},
+            "weights": [[0.0] * n_contexts] * n_arms,
+            "by_arm": [[0.0] * (n_arms + 1)] * 4,
+        },
+        "scales": {"by_row": basis["row_scales"], "age": basis["scales_age"]},
+    }
+    return {name: part for name, part in old.items() if name not in ("configuration", "planner", *old["statistics"])}
 
 
 def deploy(name, how):

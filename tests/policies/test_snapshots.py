@@ -13,7 +13,7 @@ from arcbandit import BLP, OLP, GroupFloor, Optimistic3, ThompsonLP, policy, res
 from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import POLICIES
-from arcbandit.policies.snapshot_checks import FIELDS
+from arcbandit.policies.snapshot_checks import CONFIGURATION, HEAD, PARTS, PLANNER, STATISTICS
 
 
 def play(decider, rounds, seed=0):
@@ -180,12 +180,34 @@ def test_every_policy_takes_its_own_snapshots(name):
             decider.retire_arm(0)
 
 
-@pytest.mark.parametrize("field", FIELDS)
-def test_every_field_is_checked(field):
+FIELDS = [(field,) for field in HEAD] + [
+    (part, field) for part, fields in zip(PARTS, (CONFIGURATION, STATISTICS, PLANNER), strict=True) for field in fields
+]
+
+
+@pytest.mark.parametrize("path", FIELDS, ids=".".join)
+def test_every_field_is_checked(path):
     """None of them may hold an object that no JSON gives."""
-    edited = SNAPSHOTS["changed"] | {field: object()}
-    with pytest.raises(InvalidInputError, match=rf"{field}|no policy"):
+    edited = changed_at(SNAPSHOTS["changed"], path, object())
+    with pytest.raises(InvalidInputError, match=rf"{path[-1]}|no policy"):
         OLP.restore(edited)
+
+
+def test_every_field_has_its_check():
+    """Of every part, in the order in which a snapshot has them."""
+    for snapshot in SNAPSHOTS.values():
+        assert list(snapshot) == list(HEAD)
+        for part, fields in zip(PARTS, (CONFIGURATION, STATISTICS, PLANNER), strict=True):
+            assert list(snapshot[part]) == list(fields)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_of_another_version_is_refused(part):
+    """Each part has a version of its own."""
+    for version in (0, 2, 1.0, True, "1", None):
+        edited = changed_at(SNAPSHOTS["changed"], (part, "version"), version)
+        with pytest.raises(InvalidInputError, match=rf"snapshot\['{part}'\] must be of version 1, got"):
+            restore(edited)
 
 
 class TestWhatUsedToBeTaken:
@@ -196,32 +218,32 @@ class TestWhatUsedToBeTaken:
         [
             (("statistics", "context_counts"), 1.0, "must be a list of 3"),
             (("statistics", "by_pair"), [[0.0]], "must be a list of 3"),
-            (("allocation",), [[0.5, 0.5, 0.5]], "must be a list of 3"),
-            (("memory", "weights"), 0.0, "must be a list of 3"),
-            (("all_played",), "False", "must be True or False"),
-            (("all_played",), 1, "must be True or False"),
-            (("available", 0, 0), "False", "must be True or False"),
-            (("available", 0, 0), 1, "must be True or False"),
+            (("planner", "allocation"), [[0.5, 0.5, 0.5]], "must be a list of 3"),
+            (("statistics", "memory", "by_arm"), {"queue": [0.0] * 3}, "alone, got 'queue'"),
+            (("planner", "all_played"), "False", "must be True or False"),
+            (("planner", "all_played"), 1, "must be True or False"),
+            (("configuration", "available", 0, 0), "False", "must be True or False"),
+            (("configuration", "available", 0, 0), 1, "must be True or False"),
             (("statistics", "by_pair", ByPair.INVERSE_ROOT, 0, 0), 0.9, r"n\^\(-1/2\) of its own counts"),
             (("statistics", "by_pair", ByPair.PULLS, 0, 0), 2.5, "whole numbers"),
             (("statistics", "by_pair", ByPair.PULLS, 0, 0), -1.0, "non-negative"),
             (("statistics", "by_pair", ByPair.MEAN, 1, 2), 0.5, "a mean of 0 where nothing was played"),
             (("statistics", "context_counts", 0), -3.0, "non-negative"),
             (("statistics", "context_counts", 0), 10**400, "must be a finite number"),
-            (("decisions",), 10**400, "must be a whole number"),
-            (("decisions",), 2.0, "must be a whole number"),
-            (("decisions",), 10**6, "the sum of the counts of contexts"),
-            (("rewards",), 1, "the sum of the counts of pairs"),
-            (("next_plan",), 9, "at most 1"),
-            (("retired",), [0, 1], "False for the retired arm 0"),
-            (("retired",), [1, 1], "increasing order"),
-            (("retired",), [7], "arms below 3"),
-            (("allocation", 1), [1.0, 1.0, 1.0], "0 where an arm is not available"),
-            (("revenue_floors", 1), 0.1, "0 for the retired arm 1"),
-            (("memory", "key"), [[0.5] * 3] * 2, "must be a whole number"),
-            (("seed",), "0", "must be a whole number"),
-            (("estimate_contexts",), 0, "must be True or False"),
-            (("dials",), {"optimism": 1.0}, "alone, got 'optimism'"),
+            (("statistics", "decisions"), 10**400, "must be a whole number"),
+            (("statistics", "decisions"), 2.0, "must be a whole number"),
+            (("statistics", "decisions"), 10**6, "the sum of the counts of contexts"),
+            (("statistics", "rewards"), 1, "the sum of the counts of pairs"),
+            (("planner", "next_plan"), 9, "at most 1"),
+            (("configuration", "retired"), [0, 1], "False for the retired arm 0"),
+            (("configuration", "retired"), [1, 1], "increasing order"),
+            (("configuration", "retired"), [7], "arms below 3"),
+            (("planner", "allocation", 1), [1.0, 1.0, 1.0], "0 where an arm is not available"),
+            (("configuration", "revenue_floors", 1), 0.1, "0 for the retired arm 1"),
+            (("planner", "basis", "key"), [[0.5] * 3] * 2, "must be a whole number"),
+            (("configuration", "seed"), "0", "must be a whole number"),
+            (("configuration", "estimate_contexts"), 0, "must be True or False"),
+            (("configuration", "dials"), {"optimism": 1.0}, "alone, got 'optimism'"),
             (("version",), True, "version"),
         ],
         ids=lambda value: "10**400" if value == 10**400 else None,
@@ -230,20 +252,35 @@ class TestWhatUsedToBeTaken:
         edited = changed_at(SNAPSHOTS["changed"], path, value)
         with pytest.raises(InvalidInputError, match=words) as caught:
             OLP.restore(edited)
-        assert str(path[0]) in str(caught.value)
+        found = str(caught.value)
+        if path[0] == "configuration" and "retired arm" in words:
+            assert "configuration" in found  # the arm is named, and a field that contradicts it
+        else:
+            assert "".join(f"[{part!r}]" for part in path if isinstance(part, str)) in found or path == ("version",)
 
     def test_means_out_of_the_bounds_of_rewards_are_refused(self):
         snapshot = SNAPSHOTS["estimating"]
         with pytest.raises(InvalidInputError, match="means from 0 to 1"):
             restore(changed_at(snapshot, ("statistics", "by_pair", ByPair.MEAN, 0, 0), 1.5))
 
-    def test_weights_of_a_rule_that_has_none_are_refused(self):
-        with pytest.raises(InvalidInputError, match="0 for a rule that has none"):
-            restore(changed_at(SNAPSHOTS["masked"], ("memory", "weights", 0, 0), 0.5))
+    def test_memory_of_a_rule_that_has_none_is_refused(self):
+        edited = changed_at(SNAPSHOTS["masked"], ("statistics", "memory", "by_pair", "logits"), [[0.5] * 2] * 2)
+        with pytest.raises(InvalidInputError, match="alone, got 'logits'"):
+            restore(edited)
+
+    def test_memory_of_another_shape_is_refused(self):
+        edited = changed_at(SNAPSHOTS["weighing"], ("statistics", "memory", "by_pair", "logits"), 0.0)
+        with pytest.raises(InvalidInputError, match=r"\['logits'\] must be a list of 2"):
+            restore(edited)
+
+    def test_a_basis_of_a_rule_that_does_not_plan_is_refused(self):
+        edited = changed_at(SNAPSHOTS["weighing"], ("planner", "basis"), SNAPSHOTS["masked"]["planner"]["basis"])
+        with pytest.raises(InvalidInputError, match="None for a rule that does not plan"):
+            restore(edited)
 
     def test_a_pair_still_to_be_played_is_not_played(self):
         with pytest.raises(InvalidInputError, match="all_played"):
-            restore(changed_at(SNAPSHOTS["fresh"], ("all_played",), True))
+            restore(changed_at(SNAPSHOTS["fresh"], ("planner", "all_played"), True))
 
 
 @settings(deadline=None)
@@ -253,6 +290,6 @@ def test_the_root_of_any_count_is_as_the_kernel_rounds_it(pulls):
     assert 1.0 / math.sqrt(float(pulls)) == float(np.divide(1.0, np.sqrt(np.float64(pulls))))
     snapshot = SNAPSHOTS["fresh"]
     played = copy.deepcopy(snapshot)
-    played["rewards"] = pulls
+    played["statistics"]["rewards"] = pulls
     played["statistics"]["by_pair"] = [[[float(pulls)]], [[0.5]], [[1.0 / math.sqrt(pulls)]]]
     assert restore(played).pulls().tolist() == [[pulls]]

@@ -8,7 +8,6 @@ import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -86,22 +85,36 @@ class TestInterrupts:
         taken = 0 if before else 1
         with interrupted(decider, "learn", before), pytest.raises(KeyboardInterrupt):
             decider.update(0, 1, 0.5)
-        assert decider.pulls().sum() == decider.snapshot()["rewards"] == 40 + taken
-        with interrupted(decider, "learn_many", before), pytest.raises(KeyboardInterrupt):
+        assert decider.pulls().sum() == decider.snapshot()["statistics"]["rewards"] == 40 + taken
+        with interrupted(decider, "learn", before), pytest.raises(KeyboardInterrupt):
             decider.update_many([0, 1, 0], [1, 0, 2], [0.5, 0.5, 0.5], count_contexts=True)
-        assert decider.pulls().sum() == decider.snapshot()["rewards"] == 40 + 4 * taken
+        assert decider.pulls().sum() == decider.snapshot()["statistics"]["rewards"] == 40 + 4 * taken
         assert_sound(decider)
 
     @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-    @pytest.mark.parametrize("kernel", ["allocate", "draw_arm"])
     @pytest.mark.parametrize("name", ["blp", "thompson-lp", "bandit-q"])
-    def test_a_decision_that_was_not_told_does_not_count(self, name, kernel, before):
+    def test_a_decision_that_was_not_told_does_not_count(self, name, before):
         decider = warmed(name)
         decider.decide(0)
-        with interrupted(decider, kernel, before), pytest.raises(KeyboardInterrupt):
+        with interrupted(decider, "decide", before), pytest.raises(KeyboardInterrupt):
             decider.decide(1)
         assert decider.decide(1).decision_number == 2
+        with interrupted(decider, "decide", before), pytest.raises(KeyboardInterrupt):
+            decider.decide_many([0, 1, 1])
+        assert [decision.decision_number for decision in decider.decide_many([1, 0])] == [3, 4]
         assert_sound(decider)
+
+    @pytest.mark.parametrize("name", ["blp", "thompson-lp"])
+    def test_nor_does_it_after_the_policy_was_taken_up_or_has_changed(self, name):
+        """What was told before is not forgotten with the interrupted one."""
+        decider = restore(warmed(name).snapshot())
+        for _ in range(3):
+            decider.decide(0)
+        decider = restore(decider.snapshot())
+        decider.add_arm("new", 0.1)
+        with interrupted(decider, "decide", before=False), pytest.raises(KeyboardInterrupt):
+            decider.decide(1)
+        assert decider.decide(1).decision_number == 4
 
     @pytest.mark.parametrize(
         "change",
@@ -112,7 +125,7 @@ class TestInterrupts:
         ],
         ids=["add_arm", "add_context", "retire_arm"],
     )
-    @pytest.mark.parametrize("step", ["_make_problem", "_make_room"])
+    @pytest.mark.parametrize("step", ["arcbandit.policies.state.make_learner", "arcbandit.policies.growth.with_shape"])
     def test_a_change_of_shape_happens_at_once_or_not_at_all(self, change, step, monkeypatch):
         decider = warmed("optimistic3")
         decider.decide(0)
@@ -122,7 +135,7 @@ class TestInterrupts:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(type(decider), step, interrupt)
+            patched.setattr(step, interrupt)
             with pytest.raises(KeyboardInterrupt):
                 change(decider)
         assert decider.snapshot() == before
@@ -140,25 +153,28 @@ def warmed(name):
 
 @contextmanager
 def interrupted(decider, kernel, before):
-    """Within it, a kernel of the policy's switch is interrupted."""
-    switch = decider._switch
+    """Within it, a kernel of the policy is interrupted."""
+    state = decider._state
+    kernels = state.kernels
 
     def stopped(*arguments):
         if not before:
-            getattr(switch, kernel)(*arguments)
+            getattr(kernels, kernel)(*arguments)
         raise KeyboardInterrupt
 
-    kernels = {name: getattr(switch, name) for name in ("allocate", "draw_arm", "learn", "learn_many")}
-    decider._switch = SimpleNamespace(**(kernels | {kernel: stopped}))
+    vars(state)["kernels"] = kernels._replace(**{kernel: stopped})
+    vars(state).pop("hot", None)
     yield
-    decider._switch = switch
+    assert decider._state is state
+    vars(state)["kernels"] = kernels
+    vars(state).pop("hot", None)  # kept by calls that use it
 
 
 def assert_sound(decider):
     """It decides, its snapshot restores, and no thread has to wait for it."""
     assert is_free(decider)
     snapshot = decider.snapshot()
-    assert np.array(snapshot["statistics"]["by_pair"])[ByPair.PULLS].sum() == snapshot["rewards"]
+    assert np.array(snapshot["statistics"]["by_pair"])[ByPair.PULLS].sum() == snapshot["statistics"]["rewards"]
     twin = restore(json.loads(json.dumps(snapshot)))
     assert twin.snapshot() == snapshot
     assert twin.decide(1) == decider.decide(1)

@@ -8,6 +8,7 @@ import pytest
 from arcbandit import BLP, OLP, Instance, policy, solve_lp
 from arcbandit.errors import ArcbanditError, InvalidInputError
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.policies.learner import Progress
 from arcbandit.policies.registry import POLICIES, restore
 
 EVERY_POLICY = sorted(POLICIES)
@@ -23,7 +24,7 @@ def make_log(rows, n_arms=2, shares=SHARES, seed=0):
 
 
 def mix(decider):
-    return decider.snapshot()["context_probabilities"]
+    return decider.snapshot()["configuration"]["context_probabilities"]
 
 
 def estimate(counts):
@@ -125,7 +126,7 @@ class TestCounting:
 
 
 def planned_afresh(decider, t):
-    by_pair, problem = decider._statistics.by_pair, decider._problem
+    by_pair, problem = decider.learner.statistics.by_pair, decider.learner.problem
     upper = (
         by_pair[ByPair.MEAN]
         + 0.05 * np.sqrt(2 * np.log(2 * by_pair[ByPair.MEAN].size * t)) * by_pair[ByPair.INVERSE_ROOT]
@@ -164,7 +165,7 @@ def test_plans_follow_a_mix_that_moves_in_leaps(shape, replan, seed):
                 for row in zip(contexts[:100].tolist(), arms[:100].tolist(), rewards[:100].tolist(), strict=True):
                     decider.update(*row, count_context=True)
         t = decider.round_number
-        plans = replan == "always" or t >= decider._next_plan
+        plans = replan == "always" or t >= decider.learner.progress[Progress.NEXT_PLAN]
         context = int(random.integers(shape[1]))
         twin = restore(decider.snapshot())
         decision = decider.decide(context)

@@ -88,7 +88,7 @@ class TestNoRow:
             arm, floor = int(rng.integers(5)), float(rng.choice([0.0, 0.0, 0.05, 0.1]))
             changing.decide(int(rng.integers(4)))
             changing.set_floor(arm, floor)
-            fresh = BLP(changing.snapshot()["revenue_floors"], [0.25] * 4, noise_scale=0.3)
+            fresh = BLP(changing.snapshot()["configuration"]["revenue_floors"], [0.25] * 4, noise_scale=0.3)
             fresh.update_many([c for c, _ in log], [a for _, a in log], rewards)
             changing.decide(0)
             fresh.decide(0)

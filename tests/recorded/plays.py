@@ -1,13 +1,17 @@
 """What every policy plays, through the public interface alone: `python -m tests.recorded.plays` prints it as JSON.
 
-The output of the version before the rules became classes of their own is kept in `compiled.json` and, from a process
-with ``NUMBA_DISABLE_JIT=1``, in `uncompiled.json`.
+With names of policies as arguments, it prints what these play. The output of the version before the rules became
+classes of their own is kept in `compiled.json` and, from a process with ``NUMBA_DISABLE_JIT=1``, in `uncompiled.json`;
+`platform.json` says whose arithmetic they have: `python -m tests.recorded.arithmetic` prints it. `snapshots_v2.json`
+holds snapshots of version 2, and what the policies that wrote them played next.
 """
 
 import hashlib
 import json
 import os
 import sys
+import time
+from functools import partial
 
 import numpy as np
 
@@ -102,7 +106,7 @@ def looped(instance, chosen, horizon, **options):
 
 
 def played_online(instance, name, rounds, *, change, dials=None, **settings):
-    """Arms and the bits of their probabilities: rewards at once, late and in batches, changes, a snapshot on the way."""
+    """Arms and the bits of their probabilities; rewards come at once, late and in batches, a snapshot is restored."""
     random = np.random.default_rng(8)
     decider = policy(name, **(dials or {}), **settings).for_instance(instance, horizon=rounds, seed=3, epoch=1)
     means = instance.mean_rewards
@@ -136,62 +140,79 @@ def played_online(instance, name, rounds, *, change, dials=None, **settings):
     }
 
 
-def record(log=None):
-    """All of it, by name."""
+def audited(instance, name, horizon):
+    """How often each of the paper's statements held."""
+    audit = arcbandit.audit(instance, name, horizon, epochs=2)
+    return {"bits": str([(s.name, s.rounds, s.failures) for s in audit.statements])}
+
+
+def cases():
+    """Everything that is recorded: functions that play it, by name."""
     horizon, rounds = (1500, 240) if COMPILED else (40, 40)
-    found = {}
-
-    def keep(key, value):
-        found[key] = value
-        if log is not None:
-            print(key, file=log, flush=True)
-
     every = instances()
+    nu, small, groups = every["nu"], every["4x7"], every["5x4-groups"]
+    found = {}
     for name in NAMES:
         for label, instance in every.items():
             if instance.group_floors and name in WITHOUT_GROUPS:
                 continue
             if not COMPILED and label not in ("nu", "4x7", "5x4-groups"):
                 continue
-            keep(f"loop {name} {label}", looped(instance, name, horizon))
-        keep(f"online {name} 4x7", played_online(every["4x7"], name, rounds, change=False))
-        keep(f"online {name} 4x7 changed", played_online(every["4x7"], name, rounds, change=True))
+            found[f"loop {name} {label}"] = partial(looped, instance, name, horizon)
+        found[f"online {name} 4x7"] = partial(played_online, small, name, rounds, change=False)
+        found[f"online {name} 4x7 changed"] = partial(played_online, small, name, rounds, change=True)
         unknown = policy(name, estimate_contexts=True)
-        keep(f"loop {name} nu unknown contexts", looped(every["nu"], unknown, horizon))
+        found[f"loop {name} nu unknown contexts"] = partial(looped, nu, unknown, horizon)
     for name, dials in DIALS:
         label = ",".join(f"{dial}={value}" for dial, value in dials.items())
-        keep(f"loop {name}({label}) nu", looped(every["nu"], policy(name, **dials), horizon))
-        keep(f"online {name}({label}) 4x7", played_online(every["4x7"], name, rounds, change=True, dials=dials))
+        found[f"loop {name}({label}) nu"] = partial(looped, nu, policy(name, **dials), horizon)
+        found[f"online {name}({label}) 4x7"] = partial(played_online, small, name, rounds, change=True, dials=dials)
     for name in ("olp", "oplp", "thompson-lp"):
-        keep(f"online {name} groups", played_online(every["5x4-groups"], name, rounds, change=False))
+        found[f"online {name} groups"] = partial(played_online, groups, name, rounds, change=False)
     for replan in ("doubling", 5):
-        keep(f"online olp replan {replan}", played_online(every["4x7"], "olp", rounds, change=True, replan=replan))
+        found[f"online olp replan {replan}"] = partial(played_online, small, "olp", rounds, change=True, replan=replan)
     mask = np.ones((4, 7), dtype=bool)
     mask[0, 1] = mask[2, 3] = False
-    bits = Instance(
-        np.clip(every["4x7"].mean_rewards, 0, 0.95), every["4x7"].revenue_floors, every["4x7"].context_probabilities
-    )
+    bits = Instance(np.clip(small.mean_rewards, 0, 0.95), small.revenue_floors, small.context_probabilities)
     for name in ("olp", "oplp", "doc", "bandit-q"):
-        keep(
-            f"loop {name} 4x7 bernoulli", looped(bits, policy(name, reward_bounds=(0, 1)), horizon, rewards="bernoulli")
-        )
-        keep(f"loop {name} 4x7 mask", looped(every["4x7"], name, horizon, available=mask))
+        bounded = policy(name, reward_bounds=(0, 1))
+        found[f"loop {name} 4x7 bernoulli"] = partial(looped, bits, bounded, horizon, rewards="bernoulli")
+        found[f"loop {name} 4x7 mask"] = partial(looped, small, name, horizon, available=mask)
     for name in ("olp", "oplp", "thompson-lp"):
-        audit = arcbandit.audit(every["nu"], name, horizon, epochs=2)
-        keep(f"audit {name}", {"bits": str([(s.name, s.rounds, s.failures) for s in audit.statements])})
-    if COMPILED:
-        keep("loop olp 20x50", looped(random_instance(20, 50, 5, noise_scale=0.05), "olp", 8000, epochs=1))
-        keep("loop oplp 20x50", looped(random_instance(20, 50, 5, noise_scale=0.05), "oplp", 8000, epochs=1))
-        keep("loop blp 20x50", looped(random_instance(20, 50, 5, noise_scale=0.05), "blp", 8000, epochs=1))
-        keep(
-            "loop thompson-lp 20x50",
-            looped(random_instance(20, 50, 5, noise_scale=0.05), "thompson-lp", 3000, epochs=1),
-        )
-        keep("loop olp 100x1000", looped(random_instance(100, 1000, 6), "olp", 400, epochs=1, window=None))
-        keep("loop oplp 30x40 long", looped(random_instance(30, 40, 7, noise_scale=0.02), "oplp", 20000, epochs=1))
+        found[f"audit {name}"] = partial(audited, nu, name, horizon)
+    return found | (large_cases() if COMPILED else {})
+
+
+def large_cases():
+    """Those that take seconds each."""
+    large = partial(random_instance, 20, 50, 5, noise_scale=0.05)
+    return {
+        "loop olp 20x50": lambda: looped(large(), "olp", 8000, epochs=1),
+        "loop oplp 20x50": lambda: looped(large(), "oplp", 8000, epochs=1),
+        "loop blp 20x50": lambda: looped(large(), "blp", 8000, epochs=1),
+        "loop thompson-lp 20x50": lambda: looped(large(), "thompson-lp", 3000, epochs=1),
+        "loop olp 100x1000": lambda: looped(random_instance(100, 1000, 6), "olp", 400, epochs=1, window=None),
+        "loop oplp 30x40 long": lambda: looped(random_instance(30, 40, 7, noise_scale=0.02), "oplp", 20000, epochs=1),
+    }
+
+
+def record(chosen=None, log=None):
+    """What is played, by name: all of it, or of these policies alone."""
+    found = {}
+    for key, play in cases().items():
+        if chosen is None or policy_of(key) in chosen:
+            started = time.process_time()
+            found[key] = play()
+            if log is not None:
+                print(f"{time.process_time() - started:6.2f} s {key}", file=log, flush=True)
     return found
 
 
+def policy_of(key):
+    """The policy that a case plays."""
+    return key.split()[1].partition("(")[0]
+
+
 if __name__ == "__main__":
-    json.dump(record(sys.stderr), sys.stdout, indent=1)
+    json.dump(record(sys.argv[1:] or None, sys.stderr), sys.stdout, indent=1)
     print()

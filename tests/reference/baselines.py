@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from arcbandit.policies.state import Rule
-
 
 class Twin:
     """What every twin is told and sees."""
@@ -70,9 +68,9 @@ def inverse_gaps(scores, rate):
 class ContextFreeTwin(Twin):
     """DOC, SPOC and SGOC."""
 
-    def __init__(self, rule, *arguments):
+    def __init__(self, name, *arguments):
         super().__init__(*arguments)
-        self.rule = rule
+        self.name = name
 
     def allocate(self, t, context):
         """w(t)."""
@@ -99,7 +97,7 @@ class ContextFreeTwin(Twin):
 
     def shares(self, mean, radius, fresh):
         """q of the first branch that is feasible."""
-        first = {Rule.DOC: mean + radius, Rule.SPOC: mean - radius, Rule.SGOC: mean}[self.rule]
+        first = {"doc": mean + radius, "spoc": mean - radius, "sgoc": mean}[self.name]
         wanted = (self.true_floors > 0) & ~fresh
         for estimate in (first, mean + radius):
             if (estimate[wanted] > self.true_floors[wanted]).all():
@@ -130,9 +128,9 @@ class Optimistic3Twin(Twin):
         powers = np.exp(masked - masked.max(axis=0))
         allocation = powers / powers.sum(axis=0)
         earned = allocation * bounds
-        if dual == 0:
+        if dual == "expected":
             self.step(self.floors - earned @ self.probabilities)
-        elif dual == 1:
+        elif dual == "context":
             self.step(self.floors - earned[:, context])
         return allocation
 
@@ -144,7 +142,7 @@ class Optimistic3Twin(Twin):
     def learn(self, t, context, arm, reward):
         """Keep the reward, and move the dual."""
         self.rewards[arm, context].append(reward)
-        if self.dials[1] == 2:
+        if self.dials[1] == "realised":
             self.step(self.floors - (np.arange(self.n_arms) == arm) * reward / self.bound)
 
 
@@ -240,15 +238,15 @@ class BanditQTwin(Twin):
         self.sums[arm] += surrogate / self.last[arm, context]
 
 
-def make_twin(rule, *arguments):
+def make_twin(name, *arguments):
     """The twin of a rule."""
-    if rule in (Rule.DOC, Rule.SPOC, Rule.SGOC):
-        return ContextFreeTwin(rule, *arguments)
+    if name in ("doc", "spoc", "sgoc"):
+        return ContextFreeTwin(name, *arguments)
     twins = {
-        Rule.OPTIMISTIC3: Optimistic3Twin,
-        Rule.LOE2D: LOE2DTwin,
-        Rule.LAGRANGE_CB: LagrangeCBTwin,
-        Rule.DRIFT_PLUS_PENALTY: DriftPlusPenaltyTwin,
-        Rule.BANDIT_Q: BanditQTwin,
+        "optimistic3": Optimistic3Twin,
+        "loe2d": LOE2DTwin,
+        "lagrange-cb": LagrangeCBTwin,
+        "drift-plus-penalty": DriftPlusPenaltyTwin,
+        "bandit-q": BanditQTwin,
     }
-    return twins[rule](*arguments)
+    return twins[name](*arguments)

@@ -3,8 +3,7 @@ import pytest
 
 from arcbandit import Instance
 from arcbandit.simulation.fold import EpochFolder
-from arcbandit.simulation.metrics import N_TOTALS, Total
-from arcbandit.simulation.results import BY_FLOOR
+from arcbandit.simulation.metrics import BY_FLOOR, N_TOTALS, Total
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
 

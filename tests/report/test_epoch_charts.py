@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from arcbandit import paper_instance, simulate
+from arcbandit.report.charts import alt_text
 from arcbandit.report.epoch_charts import band_chart, density, density_chart, quantiles, share_at_zero
-from arcbandit.report.paper_figures import chart_alt_text, draw_chart
+from arcbandit.report.figures import draw_chart
 from arcbandit.report.tables import written_quantile
 from arcbandit.simulation.fold import EpochFolder
 from arcbandit.simulation.metrics import Total
@@ -58,7 +59,7 @@ def test_a_density_chart_names_the_quantiles(played):
     chart = density_chart(summary, "regret", POLICIES)
     for policy, shown in zip(POLICIES, chart.ranges, strict=True):
         assert shown == tuple(quantiles(summary, "regret", policy).values())
-    words = chart_alt_text(chart)
+    words = alt_text(chart)
     assert words.startswith("Regret R after 200 rounds. Line plot of density of log₁₀ R")
     for policy in POLICIES:
         low, middle, high = map(written_quantile, quantiles(summary, "regret", policy).values())
@@ -78,7 +79,7 @@ def test_a_band_chart_shows_means_between_quantiles(played):
         assert np.allclose(line.y, trace.mean("violation", policy))
         assert np.allclose(line.low, trace.quantile("violation", policy, 0.05), rtol=0.005, atol=1e-9)
         assert np.allclose(line.high, trace.quantile("violation", policy, 0.95), rtol=0.005, atol=1e-9)
-    assert "Means over 20 epochs at the right end: olp " in chart_alt_text(chart)
+    assert "Means over 20 epochs at the right end: olp " in alt_text(chart)
     draw_chart(chart)
 
 

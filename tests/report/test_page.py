@@ -6,8 +6,9 @@ from html.parser import HTMLParser
 import pytest
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.report.charts import alt_text
+from arcbandit.report.metric_charts import DRAWN, simulation_chart
 from arcbandit.report.page import page, save_page, save_report
-from arcbandit.report.plots import PANELS, alt_text
 from arcbandit.report.tables import best_policy, result_rows
 
 VOID = {"meta", "img"}
@@ -84,7 +85,8 @@ def test_the_page_of_a_summary_holds_the_same_results(trace, summary):
 def test_each_panel_is_a_picture_with_words(trace, text):
     """An SVG in the page, and its alt text."""
     images = Reader(text).images
-    assert sorted(image["alt"] for image in images) == sorted(alt_text(trace, [panel]) for panel in PANELS)
+    charts = [simulation_chart(trace, metric, logarithmic) for metric in DRAWN for logarithmic in (False, True)]
+    assert [image["alt"] for image in images] == [alt_text(chart) for chart in charts]
     for image in images:
         head, content = image["src"].split(",", 1)
         assert head == "data:image/svg+xml;base64"

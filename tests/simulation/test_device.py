@@ -13,9 +13,10 @@ from arcbandit import OLP, Instance, Summary, Trace, simulate
 from arcbandit.compilation import cuda
 from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.simulation import device, run
-from arcbandit.simulation.device_kernels import TUPLES
-from arcbandit.simulation.loop import play_rounds
-from arcbandit.simulation.results import BY_FLOOR, SHARES, SUMS
+from arcbandit.simulation.device_kernels import TUPLES, entries_of, play_source, tuple_source, tuples_of
+from arcbandit.simulation.epoch import Task, bind, find_optimum, make_world
+from arcbandit.simulation.loop import rounds
+from arcbandit.simulation.metrics import BY_FLOOR, SHARES, SUMS
 from tests.simulation import play_on_device
 from tests.simulation.play_on_device import GPU, NU, POLICIES, SIMULATOR, common, special_cases
 
@@ -179,9 +180,25 @@ def test_what_looks_up_row_stack_is_loaded_with_the_device():
 
 
 def test_kernels_pass_what_the_loop_takes():
-    """They are written out by position."""
-    parameters = list(inspect.signature(getattr(play_rounds, "py_func", play_rounds)).parameters)
-    assert parameters[1 : 1 + len(TUPLES)] == list(TUPLES)
+    """They are written out by position: the arguments of the loop, and the fields of each tuple."""
+    assert list(inspect.signature(rounds).parameters) == [
+        *("world", "learner", "meters", "stream", "first", "last", "record")
+    ]
+    optimum = find_optimum(NU, None)
+    task = Task(NU, "olp", OLP(), "gaussian", None, optimum, 0.1, 10, 0, 0, np.array([10]), 5)
+    tuples = {"world": make_world(task)} | tuples_of(bind(task, task.policy).learner, window=5)
+    entries = entries_of(tuples)
+    variables = {field.variable: value for field, value in entries}
+    assert len(variables) == len(entries)
+    kinds = {kind.__name__: kind for kind in TUPLES}
+    for name, given in tuples.items():
+        rebuilt = eval(tuple_source(name, type(given)), variables | kinds)
+        assert [(field, id(value)) for field, value in entries_of({name: rebuilt})] == [
+            (field, id(value)) for field, value in entries_of({name: given})
+        ]
+    source = play_source(tuple(field for field, _ in entries))
+    written = ", ".join(tuple_source(name, type(given)) for name, given in tuples.items())
+    assert f"play_rounds({written}, Stream(seed, first_epoch + place, 0), 1, horizon, Record(" in source
 
 
 def test_most_contexts_is_the_last_that_fits():

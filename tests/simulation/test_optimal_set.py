@@ -5,7 +5,7 @@ import pytest
 
 from arcbandit import Instance, paper_instance, plan, policy, simulate, solve_lp
 from arcbandit.kernels.confidence import ByPair
-from tests.policies.test_contract import make_world, meet_context, meet_reward
+from tests.policies.test_contract import meet_context, meet_reward, world_of
 
 ROUNDS = 1_500
 PLAIN = paper_instance("nu")
@@ -37,11 +37,11 @@ def is_optimal(statistics, t, name):
 def test_every_round_is_told_right(name):
     trace = simulate(NU, [name], ROUNDS, 1, seed=3, checkpoints=np.arange(1, ROUNDS + 1))
     told = np.diff(trace.optimal_set_share[name][0] * np.arange(1, ROUNDS + 1), prepend=0.0).round() == 1.0
-    world = make_world(NU)
+    world = world_of(NU)
     decider = policy(name).for_instance(NU, horizon=ROUNDS, seed=3, epoch=0)
     wanted = []
     for t in range(1, ROUNDS + 1):
-        wanted.append(is_optimal(decider._statistics.by_pair, t, name))
+        wanted.append(is_optimal(decider.learner.statistics.by_pair, t, name))
         context = meet_context(world, 3, 0, t)
         decision = decider.decide(context)
         arm = NU.arms.index(decision.arm)

@@ -1,5 +1,7 @@
 """A simulation plays what it is given, or says why not."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -58,7 +60,7 @@ class Counted(OLP):
 class Clipped(OLP):
     """Replaces an inner method."""
 
-    def _check_reward(self, reward):
+    def _checked_reward(self, reward):
         return min(reward, 1.0)
 
 
@@ -67,7 +69,7 @@ class Halfway(LinearProgramRule):
 
     name = "halfway"
     dials = ()
-    preset = (1.0, -0.5)
+    preset: ClassVar = {"optimism": 1.0, "caution": -0.5}
     remark = "of its own"
 
     def __repr__(self):
@@ -104,7 +106,7 @@ class TestMethodsOfItsOwn:
             (Grandchild, "decide"),
             (Mixed, "allocation"),
             (Counted, "round_number"),
-            (Clipped, "_check_reward"),
+            (Clipped, "_checked_reward"),
         ],
     )
     @pytest.mark.parametrize("bound", [False, True], ids=["configuration", "bound"])
@@ -116,7 +118,7 @@ class TestMethodsOfItsOwn:
             simulate(NU, ["olp", given], horizon=10)
 
     def test_are_refused_on_a_single_object_as_well(self):
-        given = OLP()
+        given = OLP().for_instance(NU)
         given.decide = lambda context: None
         with pytest.raises(InvalidInputError, match="OLP has its own decide"):
             simulate(NU, [given], horizon=10)

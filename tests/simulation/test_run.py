@@ -105,7 +105,7 @@ class TestRandomness:
         """A run interrupted for progress every few rounds records the same."""
         whole = simulate(NU, ["oplp"], horizon=500, epochs=1, jobs=1)
         seen = []
-        monkeypatch.setattr("arcbandit.simulation.run.WORK_BETWEEN_LOOKS", 9 * 7)
+        monkeypatch.setattr("arcbandit.simulation.epoch.WORK_BETWEEN_LOOKS", 9 * 7)
         pieces = simulate(NU, ["oplp"], horizon=500, epochs=1, jobs=1, progress=seen.append)
         assert same(whole, pieces)
         assert sum(seen) == 500

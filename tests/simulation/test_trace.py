@@ -1,37 +1,19 @@
 """The record of a simulation."""
 
 import json
-import math
 
 import numpy as np
 import polars
 import pytest
-from scipy import stats
 
 from arcbandit import Trace, paper_instance, simulate
 from arcbandit.errors import InvalidInputError
-from arcbandit.simulation.results import estimate, metric_names, student_quantile
+from arcbandit.simulation.metrics import metric_names
 
 
 @pytest.fixture(scope="module")
 def trace():
     return simulate(paper_instance("nu"), ["olp", "spoc"], horizon=200, epochs=3, checkpoints=10, window=20)
-
-
-@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 7, 30, 99, 199, 200, 65_535, 10**6])
-def test_student_quantile_is_that_of_scipy(degrees):
-    assert student_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
-
-
-def test_estimates_carry_a_95_percent_interval():
-    """Of one epoch there is no interval."""
-    values = np.array([1.0, 2.0, 4.0])
-    found = estimate(values)
-    low, high = stats.t.interval(0.95, 2, loc=values.mean(), scale=stats.sem(values))
-    assert found.mean - found.half_width == pytest.approx(low)
-    assert found.mean + found.half_width == pytest.approx(high)
-    assert math.isnan(estimate(values[:1]).half_width)
-    assert str(estimate(values[:1])) == "1.0"
 
 
 def test_summary_is_of_the_last_checkpoint(trace):
@@ -98,27 +80,42 @@ def test_an_unknown_metric_is_named(trace):
         trace.metric("joy")
 
 
+WHOLE_HEADER = {
+    "kind": "trace",
+    "rounds": [1],
+    "policies": ["olp"],
+    "floors": [],
+    "settings": {"epochs": 1},
+    "metrics": ["regret", "violation"],
+}
+
+
 @pytest.mark.parametrize(
     ("header", "words"),
     [
         ([], "is no table"),
-        ({"kind": "trace"}, "must be of version 2, got None"),
+        ({"kind": "trace"}, "must be of version 2 or 3, got None"),
         ({"kind": "trace", "version": 2, "rounds": [1]}, "has no field 'policies'"),
+        (WHOLE_HEADER | {"version": 2}, "must be a whole trace, but it is damaged"),
+        (WHOLE_HEADER | {"version": 2, "rounds": "x"}, "must be a whole trace, but it is damaged"),
+        # The column of violation is not there, or that of regret is too short or too long.
+        (WHOLE_HEADER | {"version": 3}, "must be a whole trace, but it is damaged: .*violation"),
         (
-            {"kind": "trace", "version": 2, "rounds": [1], "policies": ["olp"], "floors": [], "settings": {}},
+            WHOLE_HEADER | {"version": 3, "metrics": ["regret"], "rounds": []},
             "must be a whole trace, but it is damaged",
         ),
-        (
-            {"kind": "trace", "version": 2, "rounds": "x", "policies": ["olp"], "floors": [], "settings": {}},
-            "must be a whole trace, but it is damaged",
-        ),
+        (WHOLE_HEADER | {"version": 3, "metrics": ["regret"], "rounds": [1, 2]}, "must be a whole trace"),
+        (WHOLE_HEADER | {"version": 3, "metrics": ["regret"], "policies": ["oplp"]}, "does not have every epoch"),
+        (WHOLE_HEADER | {"version": 3, "metrics": ["regret"], "settings": {"epochs": 2}}, "does not have every epoch"),
+        (WHOLE_HEADER | {"version": 3, "metrics": 7}, "must be a whole trace, but it is damaged"),
+        (WHOLE_HEADER | {"version": 4}, "must be of version 2 or 3, got 4"),
     ],
 )
 def test_a_damaged_file_is_refused(header, words, tmp_path):
     """A Parquet file that says it is a trace, but does not hold one."""
     path = tmp_path / "trace.parquet"
-    rows = polars.DataFrame({"policy": ["olp"], "epoch": [0], "record": [[1.0]], "floor_record": [[1.0]]})
-    rows.write_parquet(path, metadata={"arcbandit": json.dumps(header)})
+    columns = {"policy": ["olp"], "epoch": [0], "record": [[1.0]], "floor_record": [[1.0]], "regret": [[1.0]]}
+    polars.DataFrame(columns).write_parquet(path, metadata={"arcbandit": json.dumps(header)})
     with pytest.raises(InvalidInputError, match=words):
         Trace.load(path)
 

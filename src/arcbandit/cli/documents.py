@@ -15,8 +15,10 @@ from arcbandit.oracle import VALUE_TOLERANCE, Analysis, Candidate, Regime, analy
 from arcbandit.planning import ActiveSet, Plan, PlanStatus, plan
 
 if TYPE_CHECKING:
-    from arcbandit.experiments.many_epochs import ManyEpochs
-    from arcbandit.simulation.results import Estimate
+    from arcbandit.estimates import Estimate
+    from arcbandit.experiments.many_epochs import Exponent
+    from arcbandit.experiments.reproduce import Result
+    from arcbandit.simulation.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -180,29 +182,32 @@ def estimate_document(value: "Estimate") -> dict[str, float | None]:
     return {"mean": _plain(value.mean), "half_width": _plain(value.half_width)}
 
 
-def many_epochs_document(many: "ManyEpochs") -> dict[str, Any]:
+def many_epochs_document(result: "Result") -> dict[str, Any]:
     """The numbers behind the figures and the table of an experiment over many epochs."""
-    summary = many.summary
+    from arcbandit.experiments.many_epochs import exponents_of, fitted_epochs, summary_of
+
+    summary = summary_of(result.recorded)
     return {
         "device": summary.settings["device"],
         "horizon": summary.horizon,
         "epochs": summary.epochs,
-        "fitted_epochs": many.fitted_epochs,
-        "seconds": many.seconds,
+        "fitted_epochs": fitted_epochs(result.recorded),
+        "seconds": result.seconds,
         "rounds": _plain(summary.rounds),
         "policies": {
-            policy: {metric: _sum_over_many_epochs(many, metric, policy) for metric in by_metric}
-            for policy, by_metric in many.exponents.items()
+            policy: {
+                metric: _sum_over_many_epochs(summary, metric, policy, exponent)
+                for metric, exponent in by_metric.items()
+            }
+            for policy, by_metric in exponents_of(result.recorded).items()
         },
     }
 
 
-def _sum_over_many_epochs(many: "ManyEpochs", metric: str, policy: str) -> dict[str, Any]:
+def _sum_over_many_epochs(summary: "Summary", metric: str, policy: str, exponent: "Exponent") -> dict[str, Any]:
     """Means and quantiles at each of the `rounds`; the rest at the last of them."""
     from arcbandit.simulation.summary import QUANTILES
 
-    summary = many.summary
-    exponent = many.exponents[policy][metric]
     edges, counts = summary.histogram(metric, policy)
     return {
         **estimate_document(summary.estimate(metric, policy)),

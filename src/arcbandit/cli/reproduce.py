@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from arcbandit.experiments.many_epochs import ManyEpochs
-    from arcbandit.experiments.reproduce import Reproduction
+    from arcbandit.experiments.reproduce import Reproduction, Result
 
 DEFAULT_FOLDER = "reproduction"
 STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red"}
@@ -25,7 +24,9 @@ STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red"}
 def reproduce(
     names: Annotated[
         list[str] | None,
-        Parameter(negative=(), show_default=False, help="Experiments that --list lists; without any, all of them."),
+        Parameter(
+            negative=(), show_default=False, help="Experiments that --list lists; without any, all that have claims."
+        ),
     ] = None,
     /,
     *,
@@ -83,7 +84,9 @@ def reproduce(
 def reproduction_document(found: "Reproduction", page: "Path") -> dict[str, Any]:
     """Everything `arcbandit reproduce` prints."""
     from arcbandit.cli.documents import many_epochs_document
+    from arcbandit.experiments import many_epochs
 
+    over_many = next((result for result in found.results if result.experiment.name == many_epochs.NAME), None)
     return {
         "page": str(page),
         "seed": found.seed,
@@ -93,7 +96,7 @@ def reproduction_document(found: "Reproduction", page: "Path") -> dict[str, Any]
             {
                 "name": result.experiment.name,
                 "title": result.experiment.title,
-                "source": result.experiment.source,
+                "source": result.experiment.source or None,
                 "horizon": result.recorded.settings.horizon,
                 "epochs": result.recorded.settings.epochs,
                 "seconds": result.seconds,
@@ -113,7 +116,7 @@ def reproduction_document(found: "Reproduction", page: "Path") -> dict[str, Any]
             for verdict in found.verdicts
         ],
         "failures": [verdict.name for verdict in found.failures],
-        "many_epochs": None if found.many_epochs is None else many_epochs_document(found.many_epochs),
+        "many_epochs": None if over_many is None else many_epochs_document(over_many),
     }
 
 
@@ -126,7 +129,7 @@ def _list(json: bool) -> None:
         {
             "name": experiment.name,
             "title": experiment.title,
-            "source": experiment.source,
+            "source": experiment.source or None,
             "about": experiment.about,
             "claims": [claim.name for claim in experiment.claims],
         }
@@ -142,9 +145,9 @@ def _list(json: bool) -> None:
     table.add_column("name", no_wrap=True)
     table.add_column("claims", justify="right", no_wrap=True)
     table.add_column("what it shows, and where")
-    for entry in entries:
-        about = Text(str(entry["title"])).append(f"\n{entry['source']}", style="dim")
-        table.add_row(str(entry["name"]), str(len(entry["claims"])), about)
+    for experiment in EXPERIMENTS.values():
+        about = Text(experiment.title).append(f"\n{experiment.source or 'beyond the paper'}", style="dim")
+        table.add_row(experiment.name, str(len(experiment.claims)), about)
     with printing() as console:
         console.print(table)
 
@@ -172,6 +175,9 @@ def _print_verdicts(found: "Reproduction", page: "Path") -> None:
 
     with printing() as console:
         for result in found.results:
+            if not result.verdicts:
+                _print_tables(console, result)
+                continue
             remark = f"  {result.experiment.name}, {result.seconds:.1f} s"
             console.print(Text(result.experiment.title, style="bold").append(remark, style="not bold dim"))
             table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
@@ -183,8 +189,6 @@ def _print_verdicts(found: "Reproduction", page: "Path") -> None:
                 table.add_row(Text(outcome, style=STYLES[outcome]), about)
             console.print(table)
             console.print()
-            if result.many_epochs is not None:
-                _print_many_epochs(console, result.many_epochs)
         outcomes = [verdict.outcome.value for verdict in found.verdicts]
         counts = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in STYLES)
         console.print(f"{len(outcomes)} claims: {counts}; {found.time}")
@@ -192,19 +196,20 @@ def _print_verdicts(found: "Reproduction", page: "Path") -> None:
     print(page)
 
 
-def _print_many_epochs(console: "Console", many: "ManyEpochs") -> None:
+def _print_tables(console: "Console", result: "Result") -> None:
+    """What there is to say of an experiment without claims."""
     from rich.table import Table
     from rich.text import Text
 
-    from arcbandit.experiments.many_epochs import figure_title, table
-
-    shown = table(many)
-    remark = f"  {many.summary.settings['device']}, {many.seconds:.1f} s; {shown.title[0].lower()}{shown.title[1:]}"
-    console.print(Text(figure_title(many), style="bold").append(remark, style="not bold dim"))
-    lines = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    for place, heading in enumerate(shown.header):
-        lines.add_column(heading, justify="right" if place else "left", no_wrap=True)
-    for row in shown.rows:
-        lines.add_row(*row)
-    console.print(lines)
-    console.print()
+    device = result.experiment.settings_of(result.recorded)["device"]
+    for shown in result.tables:
+        remark = f"  {device}, {result.seconds:.1f} s; {shown.title[0].lower()}{shown.title[1:]}"
+        title = result.experiment.title_of(result.recorded)
+        console.print(Text(title, style="bold").append(remark, style="not bold dim"))
+        lines = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+        for place, heading in enumerate(shown.header):
+            lines.add_column(heading, justify="right" if place else "left", no_wrap=True)
+        for row in shown.rows:
+            lines.add_row(*row)
+        console.print(lines)
+        console.print()

@@ -1,20 +1,26 @@
 """What an experiment is: runs as data, claims that can fail, and a figure of what was recorded."""
 
 import enum
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
-from arcbandit.report.paper_figures import PaperFigure, PaperTable
+from arcbandit.report.charts import Sheet
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.epoch import Progress
 from arcbandit.simulation.run import fits_device, simulate
+from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
+
+Work = Callable[[float], None]  # called with the work done since the last call, in the unit of `Experiment.work`
 
 # A GPU plays a few epochs no faster than a thousand, after compiling a kernel for each rule and shape.
 FEWEST_ON_DEVICE = 1000
+EPOCHS_OF_WORK = 5  # of the CPU, in about the time of which a GPU plays as many as it is given
 
 
 class Settings(NamedTuple):
@@ -36,19 +42,27 @@ class Run(NamedTuple):
     horizon: int
     epochs: int
     checkpoints: int | tuple[int, ...] | None = None
+    keep: str = "epochs"  # or "summary"
 
     @property
     def rounds(self) -> int:
         """Rounds in all."""
         return self.horizon * self.epochs * len(self.policies)
 
+    def work(self, settings: Settings) -> int:
+        """How much of a progress bar it is: rounds, of which those on a GPU count as few."""
+        if device_for(self.epochs, settings) == "cpu":
+            return self.rounds
+        return self.horizon * EPOCHS_OF_WORK * len(self.policies)
+
 
 @dataclass(frozen=True)
 class Recorded:
-    """What running an experiment left: traces by the label of their run, and whatever else was computed."""
+    """What running an experiment left, by the label of its run, and whatever else was computed."""
 
     settings: Settings
     traces: dict[str, Trace] = field(default_factory=dict)
+    summaries: dict[str, Summary] = field(default_factory=dict)  # of runs that keep no single epoch
     findings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -98,20 +112,27 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """One numerical statement, or figure, of the paper."""
+    """One numerical statement, or figure, of the paper or beyond it."""
 
     name: str
     title: str
     about: str  # what is played, and what the figure shows
-    source: str  # where in the paper
+    source: str  # where in the paper; empty for what is beyond it
     horizon: int
     epochs: int
     claims: tuple[Claim, ...]
-    figure: Callable[[Recorded], PaperFigure]
+    figure: Callable[[Recorded], Sheet]
     runs: Callable[[Settings], tuple[Run, ...]] = lambda settings: ()
     compute: Callable[[Settings, Progress], dict[str, Any]] = lambda settings, progress: {}
     compute_rounds: Callable[[Settings], int] = lambda settings: 0  # how much of a progress bar `compute` is
-    tables: Callable[[Recorded], tuple[PaperTable, ...]] = lambda recorded: ()
+    derive: Callable[[Recorded], dict[str, Any]] = lambda recorded: {}  # findings from what the runs left
+    tables: Callable[[Recorded], tuple[NumberTable, ...]] = lambda recorded: ()
+    # What a page says where it is more than can be said before the results are there.
+    told_title: Callable[[Recorded], str] | None = None
+    told_about: Callable[[Recorded], str] | None = None
+    told_settings: Callable[[Recorded], dict[str, str]] | None = None
+    # The experiment that it is played after, on a GPU, over many epochs, if it is not asked for itself.
+    on_device_after: str | None = None
 
     def settings(
         self,
@@ -126,14 +147,53 @@ class Experiment:
         return Settings(horizon or self.horizon, epochs or self.epochs, seed, jobs, device)
 
     def rounds(self, settings: Settings) -> int:
-        """The work of a run, in rounds."""
+        """How many rounds it plays."""
         return sum(run.rounds for run in self.runs(settings)) + self.compute_rounds(settings)
 
-    def record(self, settings: Settings, progress: Progress | None = None) -> Recorded:
+    def work(self, settings: Settings) -> int:
+        """How much of a progress bar it is."""
+        return sum(run.work(settings) for run in self.runs(settings)) + self.compute_rounds(settings)
+
+    def record(self, settings: Settings, progress: Work | None = None) -> Recorded:
         """Run it from scratch."""
-        advance: Progress = progress if progress is not None else lambda rounds: None
-        traces = {run.label: play(run, settings, progress) for run in self.runs(settings)}
-        return Recorded(settings, traces, self.compute(settings, advance))
+        advance: Work = progress if progress is not None else lambda work: None
+        recorded = Recorded(settings)
+        for run in self.runs(settings):
+            kept = play(run, settings, _counted(advance, run.work(settings) / run.rounds))
+            if isinstance(kept, Summary):
+                recorded.summaries[run.label] = kept
+            else:
+                recorded.traces[run.label] = kept
+        recorded.findings.update(self.compute(settings, advance))
+        recorded.findings.update(self.derive(recorded))
+        return recorded
+
+    def title_of(self, recorded: Recorded) -> str:
+        """The title of a page's section."""
+        return self.told_title(recorded) if self.told_title else self.title
+
+    def about_of(self, recorded: Recorded) -> str:
+        """What was played, and what the figure shows."""
+        return self.told_about(recorded) if self.told_about else self.about
+
+    def settings_of(self, recorded: Recorded) -> dict[str, str]:
+        """How it was run, but for the time it took."""
+        if self.told_settings:
+            return self.told_settings(recorded)
+        settings = recorded.settings
+        runs = self.runs(settings)
+        told = {}
+        if runs:
+            told = {
+                "instances": _instances(dict.fromkeys(run.instance for run in runs)),
+                "policies": ", ".join(dict.fromkeys(policy for run in runs for policy in run.policies)),
+            }
+        if self.rounds(settings):
+            told |= {"horizon": f"{settings.horizon:,}", "epochs": f"{settings.epochs:,}"}
+        devices = dict.fromkeys(str(trace.settings["device"]) for trace in recorded.traces.values())
+        if devices:
+            told["device"] = ", ".join(devices)
+        return told
 
     def verdicts(self, recorded: Recorded) -> tuple[Verdict, ...]:
         """Every claim, checked."""
@@ -152,7 +212,18 @@ def device_for(epochs: int, settings: Settings) -> str:
     return settings.device if epochs >= FEWEST_ON_DEVICE else "cpu"
 
 
-def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trace:
+def _counted(advance: Work, worth: float) -> Progress:
+    """Progress in rounds, each of which is worth so much."""
+    return lambda rounds: advance(rounds * worth)
+
+
+def _instances(names: Iterable[str]) -> str:
+    """Instances by name, with how many values of its parameter each was played with."""
+    values = Counter(name.partition(":")[0] for name in names)
+    return ", ".join(name if count == 1 else f"{name} ({count} values)" for name, count in values.items())
+
+
+def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trace | Summary:
     """Simulate a run, on the CPU where it is small or does not fit the device."""
     instance = paper_instance(run.instance)
     device = device_for(run.epochs, settings)
@@ -167,7 +238,7 @@ def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trac
         checkpoints=run.checkpoints,
         progress=progress,
         device=device if fits else "cpu",
-        keep="epochs",
+        keep=run.keep,
     )
 
 

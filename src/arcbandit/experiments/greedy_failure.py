@@ -6,7 +6,8 @@ import numpy as np
 
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Run, Settings, named, scaled
 from arcbandit.experiments.growth import nearest
-from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
+from arcbandit.report.charts import Chart, Line, Sheet
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.trace import Trace
 
 EPOCHS = 5
@@ -73,7 +74,7 @@ def _others_never(recorded: Recorded) -> Measured:
     return Measured(all(count == 0 for count, _ in counts.values()), shown)
 
 
-def _figure(recorded: Recorded) -> PaperFigure:
+def _figure(recorded: Recorded) -> Sheet:
     charts = []
     for label, *_ in SCALES:
         lines = []
@@ -96,10 +97,10 @@ def _figure(recorded: Recorded) -> PaperFigure:
                 end_labels=True,
             )
         )
-    return PaperFigure("Greedy's failure", tuple(charts))
+    return Sheet("Greedy's failure", tuple(charts))
 
 
-def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
+def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     rows = []
     for label, *_ in SCALES:
         for policy in ("Greedy", *OTHERS):
@@ -109,7 +110,7 @@ def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
             quantiles = [f"{np.quantile(regret, share):,.0f}" for share in (0.5, 0.9, 0.99)]
             rows.append((f"{policy}, {label}", f"{count} of {runs:,}", *quantiles, f"{regret.max():,.0f}"))
     heading = ("policy", "stuck", "median R", "90 %", "99 %", "largest")
-    return (PaperTable("Regret of a run", heading, tuple(rows)),)
+    return (NumberTable("Regret of a run", heading, tuple(rows)),)
 
 
 EXPERIMENT = Experiment(

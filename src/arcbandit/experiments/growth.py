@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcbandit.simulation.results import Estimate, estimate, student_quantile
+from arcbandit.estimates import Estimate, estimate, student_quantile
 from arcbandit.simulation.trace import Trace
 
 Floats = NDArray[np.float64]

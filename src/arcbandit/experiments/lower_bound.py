@@ -10,6 +10,7 @@ from typing import Any
 import joblib
 import numpy as np
 
+from arcbandit.estimates import estimate
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Run, Settings, named, scaled
 from arcbandit.experiments.growth import fitted_exponent, power
 from arcbandit.experiments.paper_instances import paper_instance
@@ -18,10 +19,10 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.planning import Plan, plan
 from arcbandit.policies.registry import POLICIES
 from arcbandit.policies.registry import policy as policy_by_name
-from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
+from arcbandit.report.charts import Chart, Line, Sheet
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.epoch import Progress, Task, play_task
 from arcbandit.simulation.metrics import Total
-from arcbandit.simulation.results import estimate
 
 # The linear-program rule at its default dials is BLP.
 EVERY_POLICY = tuple(name for name in POLICIES if name != "linear-program")
@@ -192,7 +193,7 @@ def _nobody_beats_both(recorded: Recorded) -> Measured:
     return Measured(not beaten, f"below a bound: {', '.join(beaten) or 'none'}")
 
 
-def _figure(recorded: Recorded) -> PaperFigure:
+def _figure(recorded: Recorded) -> Sheet:
     sums = worst_sums(recorded)
     over = list(horizons(recorded.settings))
     bound = Line("bound", over, [bound_on_sum(horizon) for horizon in over])
@@ -221,17 +222,17 @@ def _figure(recorded: Recorded) -> PaperFigure:
     charts.append(
         Chart("(ii) regret on ν⁽⁰⁾", "horizon T", "regret R", tuple(regrets), (logarithm,), x_log=True, y_log=True)
     )
-    return PaperFigure("The lower bound, and who comes near", tuple(charts))
+    return Sheet("The lower bound, and who comes near", tuple(charts))
 
 
-def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
+def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     rows = []
     for policy, sums in worst_sums(recorded).items():
         late, totals = _late(sums)
         least = min(total / bound_on_sum(horizon) for horizon, total in sums.items())
         rows.append((policy, power(fitted_exponent(late, totals)), f"{totals[-1]:,.0f}", f"{least:,.0f}"))
     heading = ("policy", f"power of T, from T = {late[0]:,}", f"worst R + V at T = {late[-1]:,}", "times the bound")
-    return (PaperTable("The worse of ν₊ and ν₋ at ε = T^(−1/2)", heading, tuple(rows)),)
+    return (NumberTable("The worse of ν₊ and ν₋ at ε = T^(−1/2)", heading, tuple(rows)),)
 
 
 EXPERIMENT = Experiment(

@@ -1,29 +1,24 @@
 """The paper's main experiment over so many epochs that means have a third digit, and the spread of epochs a shape."""
 
 import math
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arcbandit.estimates import Estimate, estimate
 from arcbandit.experiments import regret_and_violation
-from arcbandit.experiments.experiment import Settings, named
+from arcbandit.experiments.experiment import Experiment, Recorded, Run, Settings, named
 from arcbandit.experiments.growth import late_exponents
-from arcbandit.experiments.paper_instances import paper_instance
-from arcbandit.report.epoch_charts import NAMED_SHARES, SYMBOLS, band_chart, density_chart, quantiles, share_at_zero
-from arcbandit.report.paper_figures import PaperFigure, PaperTable
-from arcbandit.report.tables import written, written_quantile, written_share
+from arcbandit.report.charts import Sheet
+from arcbandit.report.epoch_charts import NAMED_SHARES, band_chart, density_chart, quantiles, share_at_zero
+from arcbandit.report.tables import NumberTable, written, written_quantile, written_share
 from arcbandit.simulation.fold import QUANTILE_ERROR
-from arcbandit.simulation.results import Estimate, estimate
-from arcbandit.simulation.run import simulate
+from arcbandit.simulation.metrics import METRICS
 from arcbandit.simulation.summary import Summary
 
 Floats = NDArray[np.float64]
 
-EXPERIMENT = regret_and_violation.EXPERIMENT
 NAME = "many-epochs"
 INSTANCE = "nu"
 POLICIES = named("olp", "oplp", "blp")
@@ -33,11 +28,9 @@ CHECKPOINTS = 120
 FITTED_EPOCHS = 4_096
 FITTED_CHECKPOINTS = 31
 SMALLEST_POWER = 0.0001  # that is written out
-# Those of the figure, and those of the table.
+# The metrics of the figure, and those of the table.
 DRAWN = ("regret", "violation")
-METRICS = (*DRAWN, "regret_plus_violation")
-
-Progress = Callable[[float], None]  # called with work since the last call, in the unit of `work`
+TABLED = (*DRAWN, "regret_plus_violation")
 
 
 class Exponent(NamedTuple):
@@ -47,66 +40,39 @@ class Exponent(NamedTuple):
     left_out: int  # epochs without one, as their sum was still 0 in the last decade of rounds
 
 
-@dataclass(frozen=True)
-class ManyEpochs:
-    """What the epochs came to."""
-
-    summary: Summary
-    exponents: dict[str, dict[str, Exponent]]  # by policy and metric
-    fitted_epochs: int
-    seconds: float
-
-    @property
-    def rounds(self) -> int:
-        """Rounds in all."""
-        return self.summary.horizon * (self.summary.epochs + self.fitted_epochs) * len(self.summary.policies)
-
-
-def work(settings: Settings) -> int:
-    """How much of a progress bar it is: a GPU plays many epochs in about the time of a few, and so they count."""
-    return 2 * settings.horizon * settings.epochs * len(POLICIES)
-
-
-def record(settings: Settings, epochs: int = EPOCHS, progress: Progress | None = None) -> ManyEpochs:
-    """Play it from scratch, on the device of the settings."""
-    start = time.perf_counter()
-    instance = paper_instance(INSTANCE)
-    summary = simulate(
-        instance,
-        POLICIES,
-        settings.horizon,
-        epochs,
-        settings.seed,
-        jobs=settings.jobs,
-        checkpoints=CHECKPOINTS,
-        progress=_counted(progress, settings, epochs),
-        device=settings.device,
-        keep="summary",
-    )
-    fitted = min(epochs, FITTED_EPOCHS)
+def _runs(settings: Settings) -> tuple[Run, ...]:
     late = np.ceil(np.geomspace(max(settings.horizon / 10, 1.0), settings.horizon, FITTED_CHECKPOINTS))
-    trace = simulate(
-        instance,
-        POLICIES,
-        settings.horizon,
-        fitted,
-        settings.seed,
-        jobs=settings.jobs,
-        checkpoints=late.clip(max=settings.horizon).astype(np.int64).tolist(),
-        progress=_counted(progress, settings, fitted),
-        device=settings.device,
-        keep="epochs",
+    places = tuple(late.clip(max=settings.horizon).astype(np.int64).tolist())
+    fitted = min(settings.epochs, FITTED_EPOCHS)
+    return (
+        Run("all", INSTANCE, POLICIES, settings.horizon, settings.epochs, CHECKPOINTS, keep="summary"),
+        Run("fitted", INSTANCE, POLICIES, settings.horizon, fitted, places),
     )
+
+
+def _exponents(recorded: Recorded) -> dict[str, Any]:
+    trace = recorded.traces["fitted"]
     exponents = {
-        policy: {metric: exponent_of(late_exponents(trace, metric, policy)) for metric in METRICS}
-        for policy in POLICIES
+        policy: {metric: exponent_of(late_exponents(trace, metric, policy)) for metric in TABLED}
+        for policy in trace.policies
     }
-    return ManyEpochs(summary, exponents, fitted, time.perf_counter() - start)
+    return {"exponents": exponents}
 
 
-def _counted(progress: Progress | None, settings: Settings, epochs: int) -> Callable[[int], None] | None:
-    """Progress in rounds, counted as `work` counts them."""
-    return None if progress is None else lambda rounds: progress(rounds * settings.epochs / epochs)
+def summary_of(recorded: Recorded) -> Summary:
+    """What all epochs came to."""
+    return recorded.summaries["all"]
+
+
+def exponents_of(recorded: Recorded) -> dict[str, dict[str, Exponent]]:
+    """By policy and metric, those of the first epochs."""
+    exponents: dict[str, dict[str, Exponent]] = recorded.findings["exponents"]
+    return exponents
+
+
+def fitted_epochs(recorded: Recorded) -> int:
+    """How many epochs the exponents are of."""
+    return recorded.traces["fitted"].epochs
 
 
 def exponent_of(slopes: Floats) -> Exponent:
@@ -116,36 +82,34 @@ def exponent_of(slopes: Floats) -> Exponent:
     return Exponent(mean, len(slopes) - len(found))
 
 
-def figure(many: ManyEpochs) -> PaperFigure:
+def _title(recorded: Recorded) -> str:
+    return f"Over {summary_of(recorded).epochs:,} epochs"
+
+
+def _figure(recorded: Recorded) -> Sheet:
     """Where the epochs end, and the means with the band of the epochs on the way there."""
-    summary = many.summary
+    summary = summary_of(recorded)
     ends = (density_chart(summary, metric, summary.policies) for metric in DRAWN)
     bands = (band_chart(summary, metric, summary.policies) for metric in DRAWN)
-    charts = (*(chart for chart in ends if chart is not None), *bands)
-    return PaperFigure(figure_title(many), charts)
+    return Sheet(_title(recorded), (*(chart for chart in ends if chart is not None), *bands))
 
 
-def figure_title(many: ManyEpochs) -> str:
-    """Which is also that of the section."""
-    return f"Over {many.summary.epochs:,} epochs"
-
-
-def table(many: ManyEpochs) -> PaperTable:
+def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     """Means with their intervals, quantiles and exponents."""
-    summary = many.summary
+    summary = summary_of(recorded)
     rows = []
-    for policy in summary.policies:
-        for metric in METRICS:
+    for policy, by_metric in exponents_of(recorded).items():
+        for metric, exponent in by_metric.items():
             rows.append(
                 (
-                    f"{policy}, {SYMBOLS[metric]}",
+                    f"{policy}, {METRICS[metric].heading}",
                     written(summary.estimate(metric, policy)),
                     *map(written_quantile, quantiles(summary, metric, policy).values()),
-                    _written_power(many.exponents[policy][metric].estimate),
+                    _written_power(exponent.estimate),
                 )
             )
     header = ("sum", "mean", *NAMED_SHARES, "power of T")
-    return PaperTable(f"After {summary.horizon:,} rounds", header, tuple(rows))
+    return (NumberTable(f"After {summary.horizon:,} rounds", header, tuple(rows)),)
 
 
 def _written_power(one: Estimate) -> str:
@@ -153,30 +117,30 @@ def _written_power(one: Estimate) -> str:
     return f"below {SMALLEST_POWER:g}" if one.mean < SMALLEST_POWER else written(one)
 
 
-def about(many: ManyEpochs) -> str:
+def _about(recorded: Recorded) -> str:
     """What was played and how to read it."""
-    summary = many.summary
+    summary = summary_of(recorded)
     *first, last = summary.policies
     return (
         f"{', '.join(first)} and {last} on ν as above, over {summary.epochs:,} epochs. The first charts show where the "
         f"epochs end, with their {', '.join(NAMED_SHARES)} quantiles below; the others the means over rounds, shaded "
         "from the 5 % to the 95 % quantile of the epochs. In the table ± is the half width of a 95 % interval of the "
         f"mean; quantiles are within {100 * QUANTILE_ERROR:g} %. The power of T is the log-log slope over the last "
-        f"decade of rounds, fitted to each of the first {many.fitted_epochs:,} epochs; its mean is shown."
-        f"{_left_out(many)}"
+        f"decade of rounds, fitted to each of the first {fitted_epochs(recorded):,} epochs; its mean is shown."
+        f"{_left_out(recorded)}"
     )
 
 
-def _left_out(many: ManyEpochs) -> str:
+def _left_out(recorded: Recorded) -> str:
     """What the charts and the powers cannot show, if there is any."""
     at_zero, unfitted = [], []
-    for policy, by_metric in many.exponents.items():
+    for policy, by_metric in exponents_of(recorded).items():
         for metric, found in by_metric.items():
-            share = share_at_zero(many.summary, metric, policy)
+            share = share_at_zero(summary_of(recorded), metric, policy)
             if share and metric in DRAWN:
-                at_zero.append(f"{written_share(Estimate(share, math.nan))} of {policy}'s {SYMBOLS[metric]}")
+                at_zero.append(f"{written_share(Estimate(share, math.nan))} of {policy}'s {METRICS[metric].heading}")
             if found.left_out:
-                unfitted.append(f"{found.left_out:,} of {policy}'s {SYMBOLS[metric]}")
+                unfitted.append(f"{found.left_out:,} of {policy}'s {METRICS[metric].heading}")
     texts = []
     if at_zero:
         texts.append(f" Epochs that end at 0 have no place on a logarithmic axis: {', '.join(at_zero)}.")
@@ -185,15 +149,33 @@ def _left_out(many: ManyEpochs) -> str:
     return "".join(texts)
 
 
-def played(many: ManyEpochs) -> dict[str, str]:
+def _settings(recorded: Recorded) -> dict[str, str]:
     """How it was run."""
-    summary = many.summary
+    summary = summary_of(recorded)
     return {
         "device": str(summary.settings["device"]),
         "instance": INSTANCE,
         "policies": ", ".join(summary.policies),
         "horizon": f"{summary.horizon:,}",
-        "epochs": f"{summary.epochs:,}, and {many.fitted_epochs:,} again for the powers",
-        "rounds in all": f"{many.rounds:,}",
-        "seconds": f"{many.seconds:.1f}",
+        "epochs": f"{summary.epochs:,}, and {fitted_epochs(recorded):,} again for the powers",
+        "rounds in all": f"{EXPERIMENT.rounds(recorded.settings):,}",
     }
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    title="The main experiment over many epochs",
+    about="OLP, OPLP and BLP on ν over so many epochs that means have a third digit, and the spread of epochs a shape.",
+    source="",
+    horizon=regret_and_violation.EXPERIMENT.horizon,
+    epochs=EPOCHS,
+    claims=(),
+    runs=_runs,
+    derive=_exponents,
+    figure=_figure,
+    tables=_tables,
+    told_title=_title,
+    told_about=_about,
+    told_settings=_settings,
+    on_device_after=regret_and_violation.EXPERIMENT.name,
+)

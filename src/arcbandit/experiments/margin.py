@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from arcbandit.estimates import Estimate, estimate
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Run, Settings, named, scaled
 from arcbandit.experiments.growth import (
     Floats,
@@ -12,16 +13,9 @@ from arcbandit.experiments.growth import (
     nearest,
     power,
 )
-from arcbandit.report.paper_figures import (
-    Chart,
-    Line,
-    PaperFigure,
-    PaperTable,
-    metric_line,
-    metric_text,
-)
-from arcbandit.report.plots import GUIDE_DISTANCE
-from arcbandit.simulation.results import Estimate, estimate
+from arcbandit.report.charts import Chart, Line, Sheet
+from arcbandit.report.metric_charts import GUIDE_DISTANCE, metric_line, metric_text
+from arcbandit.report.tables import NumberTable
 
 MARGINS = (0.001, 0.01, 0.1, 1.0)
 GRID = (0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1.0)
@@ -117,7 +111,7 @@ def _fallback_scaling(recorded: Recorded) -> Measured:
     return Measured(-2.2 <= exponent.mean <= -1.2, f"rounds ∝ γ*^({power(exponent)})")
 
 
-def _figure(recorded: Recorded) -> PaperFigure:
+def _figure(recorded: Recorded) -> Sheet:
     charts = []
     for metric in ("regret", "violation"):
         lines = tuple(
@@ -148,17 +142,17 @@ def _figure(recorded: Recorded) -> PaperFigure:
             Line("γ*⁻¹", GRID, [below / margin for margin in GRID], below=True),
         )
         charts.append(Chart(title, "feasibility margin γ*", unit, (line,), guides, x_log=True, y_log=True))
-    return PaperFigure("Sensitivity of OPLP to the feasibility margin", tuple(charts))
+    return Sheet("Sensitivity of OPLP to the feasibility margin", tuple(charts))
 
 
-def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
+def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     rows = []
     for margin in MARGINS:
         trace = recorded.traces[f"{margin:g}"]
         summary = trace.summary()["OPLP"]
         share = summary["fallback_share"].mean
         rows.append((f"γ* = {margin:g}", f"{share:.2%}", str(summary["regret"]), str(summary["violation"])))
-    return (PaperTable("OPLP at the horizon", ("margin", "rounds on the fallback", "R", "V"), tuple(rows)),)
+    return (NumberTable("OPLP at the horizon", ("margin", "rounds on the fallback", "R", "V"), tuple(rows)),)
 
 
 EXPERIMENT = Experiment(

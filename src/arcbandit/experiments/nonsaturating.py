@@ -2,7 +2,9 @@
 
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Run, Settings, named
 from arcbandit.experiments.growth import ROOT_GROWTH, last_mean, late_growth
-from arcbandit.report.paper_figures import PaperFigure, PaperTable, metric_chart, result_table
+from arcbandit.report.charts import Sheet
+from arcbandit.report.metric_charts import metric_chart
+from arcbandit.report.tables import NumberTable, result_table
 
 POLICIES = ("OLP", "OPLP")
 # Over the last decade: log(T) gives 1.6 at T = 500, sqrt(T) 3.2.
@@ -34,9 +36,9 @@ def _slow(policy: str, metric: str) -> Claim:
     )
 
 
-def _figure(recorded: Recorded) -> PaperFigure:
+def _figure(recorded: Recorded) -> Sheet:
     paper, longer = recorded.traces["paper"], recorded.traces["longer"]
-    return PaperFigure(
+    return Sheet(
         "No arm saturates its floor",
         (
             metric_chart(paper, "regret", POLICIES),
@@ -47,7 +49,7 @@ def _figure(recorded: Recorded) -> PaperFigure:
     )
 
 
-def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
+def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     return (result_table("At the paper's horizon", recorded.traces["paper"]),)
 
 

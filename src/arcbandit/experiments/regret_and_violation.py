@@ -3,7 +3,9 @@
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Run, Settings, named
 from arcbandit.experiments.growth import ROOT_GROWTH, SLOW_GROWTH, last_mean, late_exponent, late_growth, power
 from arcbandit.policies.linear_program import LinearProgramRule
-from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable, metric_chart, result_table
+from arcbandit.report.charts import Chart, Line, Sheet
+from arcbandit.report.metric_charts import metric_chart
+from arcbandit.report.tables import NumberTable, result_table
 
 CONTEXTUAL = ("OLP", "OPLP", "Optimistic3")
 CONTEXT_FREE = ("DOC", "SPOC")
@@ -96,7 +98,7 @@ def _dial(recorded: Recorded) -> Measured:
     return Measured(passed, f"R + V = {sums[best]:,.0f} at caution {best:g}, {ends:,.0f} at the better end")
 
 
-def _figure(recorded: Recorded) -> PaperFigure:
+def _figure(recorded: Recorded) -> Sheet:
     trace = recorded.traces["nu"]
     points = frontier(recorded)
     regrets = [point[0] for point in points.values()]
@@ -121,10 +123,10 @@ def _figure(recorded: Recorded) -> PaperFigure:
             direct_labels=False,
         ),
     )
-    return PaperFigure("Regret, violation and performance on ν", charts)
+    return Sheet("Regret, violation and performance on ν", charts)
 
 
-def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
+def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     return (result_table("At the horizon, on ν", recorded.traces["nu"]),)
 
 

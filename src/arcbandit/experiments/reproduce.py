@@ -7,11 +7,9 @@ statements) or taken in the median epoch (the fallback at a margin of 0.01).
 
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,19 +27,19 @@ from arcbandit.experiments import (
     zero_entries,
 )
 from arcbandit.experiments.experiment import Experiment, Outcome, Recorded, Verdict
-from arcbandit.experiments.many_epochs import ManyEpochs
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.inputs.values import whole
+from arcbandit.report.charts import Sheet
+from arcbandit.report.figures import sheet_files
 from arcbandit.report.files import write_whole
-from arcbandit.report.paper_figures import PaperFigure, PaperTable, figure_files
-from arcbandit.report.plots import check_matplotlib
+from arcbandit.report.look import check_matplotlib
 from arcbandit.report.reproduction_page import (
     ClaimEntry,
     ExperimentEntry,
-    SectionEntry,
     drawn_panels,
     reproduction_page,
 )
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.device import device_name, use_cuda
 from arcbandit.simulation.run import simulate, versions_in_use
 
@@ -52,6 +50,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         regret_and_violation.EXPERIMENT,
+        many_epochs.EXPERIMENT,
         nonsaturating.EXPERIMENT,
         margin.EXPERIMENT,
         lower_bound.EXPERIMENT,
@@ -74,16 +73,15 @@ class Result:
     experiment: Experiment
     recorded: Recorded
     verdicts: tuple[Verdict, ...]
-    seconds: float  # without those of `many_epochs`
-    many_epochs: ManyEpochs | None = None  # where a GPU played it over many
+    seconds: float
 
     @property
-    def figure(self) -> PaperFigure:
+    def figure(self) -> Sheet:
         """The figure of what was recorded."""
         return self.experiment.figure(self.recorded)
 
     @property
-    def tables(self) -> tuple[PaperTable, ...]:
+    def tables(self) -> tuple[NumberTable, ...]:
         """The tables of what was recorded."""
         return self.experiment.tables(self.recorded)
 
@@ -108,16 +106,9 @@ class Reproduction:
         return tuple(verdict for verdict in self.verdicts if verdict.outcome == Outcome.FAILS)
 
     @property
-    def many_epochs(self) -> ManyEpochs | None:
-        """The experiment that was played over many epochs, if one was."""
-        return next((result.many_epochs for result in self.results if result.many_epochs is not None), None)
-
-    @property
     def seconds(self) -> float:
         """How long the experiments took."""
-        return sum(
-            result.seconds + (result.many_epochs.seconds if result.many_epochs else 0) for result in self.results
-        )
+        return sum(result.seconds for result in self.results)
 
     @property
     def time(self) -> str:
@@ -126,12 +117,18 @@ class Reproduction:
         return f"{self.seconds:.0f} s, {apart} aside"
 
 
-def find(names: Sequence[str]) -> tuple[Experiment, ...]:
-    """The experiments of these names, or all."""
+def find(names: Sequence[str], *, on_device: bool = False) -> tuple[Experiment, ...]:
+    """The experiments of these names, or all, each followed on a GPU by what is played after it there."""
     for name in names:
         if name not in EXPERIMENTS:
             raise UnknownNameError(f"There is no experiment {name!r}; known are {', '.join(EXPERIMENTS)}.")
-    return tuple(EXPERIMENTS[name] for name in dict.fromkeys(names or EXPERIMENTS))
+    usual = [name for name, one in EXPERIMENTS.items() if one.on_device_after is None]
+    chosen = []
+    for name in names or usual:
+        chosen.append(name)
+        if on_device:
+            chosen += [later for later, one in EXPERIMENTS.items() if one.on_device_after == name]
+    return tuple(EXPERIMENTS[name] for name in dict.fromkeys(chosen))
 
 
 def reproduce(
@@ -148,26 +145,28 @@ def reproduce(
 ) -> Reproduction:
     """Run experiments, by default all, each with its own settings but for those that are given.
 
-    With `device` "cuda" a GPU plays what fits it, "auto" takes one where it is there. The paper's main experiment is
-    then played over `many` epochs as well. `on_result` is called with each result as soon as there is one.
+    With `device` "cuda" a GPU plays what fits it, "auto" takes one if there is one. The paper's main experiment is then
+    played over `many` epochs as well. `on_result` is called with each result as soon as there is one.
     """
     for name, value in (("horizon", horizon), ("epochs", epochs), ("jobs", jobs), ("many", many)):
         if value is not None:
             whole(name, value, 1)
     whole("seed", seed, 0)
-    chosen = find(names)
+    find(names)
     on_device = use_cuda(device)
+    chosen = find(names, on_device=on_device)
     played_on = device_name() if on_device else "cpu"
     settings = {
         one.name: one.settings(
-            horizon=horizon, epochs=epochs, seed=seed, jobs=jobs, device="cuda" if on_device else "cpu"
+            horizon=horizon,
+            epochs=many if one.on_device_after and (one.name not in names or epochs is None) else epochs,
+            seed=seed,
+            jobs=jobs,
+            device="cuda" if on_device else "cpu",
         )
         for one in chosen
     }
-    total = max(sum(one.rounds(settings[one.name]) for one in chosen), 1)
-    over_many = many_epochs.EXPERIMENT.name if on_device else None
-    if over_many in settings:
-        total += many_epochs.work(settings[over_many])
+    total = max(sum(one.work(settings[one.name]) for one in chosen), 1)
     if progress is not None:
         progress("compiling", 0.0)
     # One round, so that the first experiment's time is its own.
@@ -176,9 +175,9 @@ def reproduce(
     results: list[Result] = []
     for one in chosen:
 
-        def advance(rounds: float, name: str = one.name) -> None:
+        def advance(work: float, name: str = one.name) -> None:
             nonlocal done
-            done += rounds
+            done += work
             if progress is not None:
                 progress(name, min(done / total, 1.0))
 
@@ -187,10 +186,7 @@ def reproduce(
         recorded = one.record(settings[one.name], advance)
         verdicts = one.verdicts(recorded)
         seconds = time.perf_counter() - start
-        more = None
-        if one.name == over_many:
-            more = many_epochs.record(settings[one.name], many, partial(advance, name=many_epochs.NAME))
-        results.append(Result(one, recorded, verdicts, seconds, more))
+        results.append(Result(one, recorded, verdicts, seconds))
         if on_result is not None:
             on_result(results[-1])
     return Reproduction(tuple(results), seed, horizon is None and epochs is None, played_on)
@@ -208,14 +204,10 @@ def check_folder(folder: str | os.PathLike[str], experiments: Sequence[Experimen
         raise InvalidInputError(f"{target}: cannot be made ({error.strerror}).") from None
     if not os.access(target, os.W_OK | os.X_OK):
         raise InvalidInputError(f"{target}: cannot be written to.")
-    for name in (PAGE_NAME, *(f"{one}{suffix}" for one in _figures(experiments) for suffix in FIGURE_SUFFIXES)):
+    for name in (PAGE_NAME, *(f"{one.name}{suffix}" for one in experiments for suffix in FIGURE_SUFFIXES)):
         if (target / name).is_dir():
             raise InvalidInputError(f"{target / name}: is a folder, but must be a file.")
     return target
-
-
-def _figures(experiments: Sequence[Experiment]) -> Iterable[str]:
-    return (*(one.name for one in experiments), many_epochs.NAME)
 
 
 class Drawn(NamedTuple):
@@ -228,17 +220,10 @@ class Drawn(NamedTuple):
 def draw(result: Result) -> Drawn:
     """Draw the figures of a result."""
     figure = result.figure
-    files = _files(result.experiment.name, figure)
-    more = None
-    if result.many_epochs is not None:
-        further = many_epochs.figure(result.many_epochs)
-        files |= _files(many_epochs.NAME, further)
-        more = _many_epochs_entry(result.many_epochs, further)
-    return Drawn(_entry(result, figure, more), files)
-
-
-def _files(name: str, figure: PaperFigure) -> dict[str, bytes]:
-    return {f"{name}{suffix}": content for suffix, content in figure_files(figure, FIGURE_SUFFIXES).items()}
+    files = sheet_files(figure, FIGURE_SUFFIXES)
+    return Drawn(
+        _entry(result, figure), {f"{result.experiment.name}{suffix}": content for suffix, content in files.items()}
+    )
 
 
 def save(reproduction: Reproduction, folder: str | os.PathLike[str], drawn: Sequence[Drawn] | None = None) -> Path:
@@ -269,8 +254,8 @@ def reproduce_to(
 ) -> tuple[Reproduction, Path]:
     """Run experiments and write their page; figures are drawn while the next experiment runs."""
     # A wrong name, or a device that is not there, is not to leave a folder behind.
-    chosen = find(names)
-    use_cuda(device)
+    find(names)
+    chosen = find(names, on_device=use_cuda(device))
     target = check_folder(folder, chosen)
     with ThreadPoolExecutor(max_workers=1) as pencil:
         drawing: list[Future[Drawn]] = []
@@ -291,20 +276,8 @@ def reproduce_to(
     return found, save(found, target, drawn)
 
 
-def _entry(result: Result, figure: PaperFigure, more: SectionEntry | None) -> ExperimentEntry:
-    experiment, settings = result.experiment, result.recorded.settings
-    runs = experiment.runs(settings)
-    played = {}
-    if runs:
-        played = {
-            "instances": _instances(dict.fromkeys(run.instance for run in runs)),
-            "policies": ", ".join(dict.fromkeys(policy for run in runs for policy in run.policies)),
-        }
-    if experiment.rounds(settings):
-        played |= {"horizon": f"{settings.horizon:,}", "epochs": f"{settings.epochs:,}"}
-    devices = dict.fromkeys(str(trace.settings["device"]) for trace in result.recorded.traces.values())
-    if devices:
-        played["device"] = ", ".join(devices)
+def _entry(result: Result, figure: Sheet) -> ExperimentEntry:
+    experiment, recorded = result.experiment, result.recorded
     claims = tuple(
         ClaimEntry(
             verdict.claim.name,
@@ -318,45 +291,23 @@ def _entry(result: Result, figure: PaperFigure, more: SectionEntry | None) -> Ex
     )
     return ExperimentEntry(
         experiment.name,
-        experiment.title,
-        experiment.about,
+        experiment.title_of(recorded),
+        experiment.about_of(recorded),
         experiment.source,
         claims,
         drawn_panels(figure),
         result.tables,
-        played | {"seconds": f"{result.seconds:.1f}"},
-        more,
+        experiment.settings_of(recorded) | {"seconds": f"{result.seconds:.1f}"},
     )
-
-
-def _many_epochs_entry(many: ManyEpochs, figure: PaperFigure) -> SectionEntry:
-    return SectionEntry(
-        many_epochs.NAME,
-        figure.title,
-        many_epochs.about(many),
-        drawn_panels(figure),
-        (many_epochs.table(many),),
-        many_epochs.played(many),
-    )
-
-
-def _instances(names: Iterable[str]) -> str:
-    """Instances by name, with how many values of its parameter each was played with."""
-    values = Counter(name.partition(":")[0] for name in names)
-    return ", ".join(name if count == 1 else f"{name} ({count} values)" for name, count in values.items())
-
-
-def _rounds(reproduction: Reproduction) -> int:
-    many = reproduction.many_epochs
-    return sum(r.experiment.rounds(r.recorded.settings) for r in reproduction.results) + (many.rounds if many else 0)
 
 
 def _settings(reproduction: Reproduction) -> dict[str, str]:
+    rounds = sum(result.experiment.rounds(result.recorded.settings) for result in reproduction.results)
     return {
         "seed": str(reproduction.seed),
         "horizon and epochs": "each experiment's own" if reproduction.own_settings else "given on the command line",
         "device": reproduction.device,
-        "rounds played": f"{_rounds(reproduction):,}",
+        "rounds played": f"{rounds:,}",
         "time": reproduction.time,
         "versions": ", ".join(f"{name} {version}" for name, version in versions_in_use().items()),
     }

@@ -8,7 +8,8 @@ from arcbandit.experiments.experiment import Claim, Experiment, Measured, Record
 from arcbandit.experiments.paper_instances import figure_1
 from arcbandit.oracle import Regime, analyse
 from arcbandit.planning import plan
-from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
+from arcbandit.report.charts import Chart, Line, Sheet
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.epoch import Progress
 
 PAPER_FLOORS = (0.1, 0.49, 0.8)  # lambda_2 as drawn
@@ -58,7 +59,7 @@ def _concave(recorded: Recorded) -> Measured:
     )
 
 
-def _figure(recorded: Recorded) -> PaperFigure:
+def _figure(recorded: Recorded) -> Sheet:
     found = recorded.findings
     floors, largest = found["floors"].tolist(), found["largest"]
     beyond = 0.36
@@ -87,10 +88,10 @@ def _figure(recorded: Recorded) -> PaperFigure:
                 zero=key == "price",
             )
         )
-    return PaperFigure("Figure 1 as a curve", tuple(charts))
+    return Sheet("Figure 1 as a curve", tuple(charts))
 
 
-def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
+def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     found = recorded.findings
     drawn = ("moderate cost", "high cost", "infeasible")
     rows = [
@@ -99,7 +100,7 @@ def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
     ]
     rows.append(("boundary free / costly", "–", "0"))
     rows.append(("boundary costly / infeasible", "–", f"{found['largest']:.6f}"))
-    return (PaperTable("Regimes", ("floor", "as drawn", "computed"), tuple(rows)),)
+    return (NumberTable("Regimes", ("floor", "as drawn", "computed"), tuple(rows)),)
 
 
 EXPERIMENT = Experiment(

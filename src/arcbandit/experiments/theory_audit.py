@@ -6,7 +6,8 @@ from typing import Any
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings, device_for
 from arcbandit.experiments.paper_instances import PAPER_INSTANCES, PaperInstance, paper_instance
 from arcbandit.oracle import Analysis, analyse
-from arcbandit.report.paper_figures import Chart, Line, PaperFigure, PaperTable
+from arcbandit.report.charts import Chart, Line, Sheet
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.audit import Audit, audit
 from arcbandit.simulation.epoch import Progress
 
@@ -80,7 +81,7 @@ def _gap(recorded: Recorded) -> Measured:
     return Measured(all(gap > TOLERANCE for gap in gaps.values()) and not degenerate, shown)
 
 
-def _figure(recorded: Recorded) -> PaperFigure:
+def _figure(recorded: Recorded) -> Sheet:
     audits: dict[tuple[str, str], Audit] = recorded.findings["audits"]
     names = [
         f"{policy.upper()}: {SHORT[one.name]}" for policy in POLICIES for one in audits[AUDITED[0], policy].statements
@@ -104,7 +105,7 @@ def _figure(recorded: Recorded) -> PaperFigure:
         legend=True,
         direct_labels=False,
     )
-    return PaperFigure("The paper's statements along runs", (chart,))
+    return Sheet("The paper's statements along runs", (chart,))
 
 
 def _default(entry: PaperInstance) -> float:
@@ -112,7 +113,7 @@ def _default(entry: PaperInstance) -> float:
     return float(next(iter(inspect.signature(entry.build).parameters.values())).default)
 
 
-def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
+def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     audits: dict[tuple[str, str], Audit] = recorded.findings["audits"]
     statements = [
         (
@@ -139,12 +140,12 @@ def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
         numbers = (f"{found.value:.5g}", f"{found.feasibility_margin:.5g}", f"{found.performance_sensitivity:.5g}")
         constants.append((shown, *numbers, gap, str(saturated(found)), ", ".join(notes) or "–"))
     return (
-        PaperTable(
+        NumberTable(
             "Constants of the paper's instances",
             ("instance", "f*", "γ*", "S_γ*", "ρ*", "|K ∩ I*|", "the paper has"),
             tuple(constants),
         ),
-        PaperTable(
+        NumberTable(
             "Statements along runs, means over epochs",
             ("run", "statement", "rounds it applied", "failed", "allowed"),
             tuple(statements),

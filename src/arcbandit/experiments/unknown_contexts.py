@@ -4,7 +4,9 @@ from arcbandit.experiments.experiment import Claim, Experiment, Measured, Record
 from arcbandit.experiments.growth import SLOW_GROWTH, last_mean, late_growth
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES as KINDS
-from arcbandit.report.paper_figures import PaperFigure, PaperTable, metric_chart, result_table
+from arcbandit.report.charts import Sheet
+from arcbandit.report.metric_charts import metric_chart
+from arcbandit.report.tables import NumberTable, result_table
 
 NAMES = ("olp", "oplp", "blp")
 ESTIMATED = ", p estimated"
@@ -46,13 +48,13 @@ def _same_order(recorded: Recorded) -> Measured:
     return Measured(regret < SLOW_GROWTH and violation < FLAT, f"OLP R ×{regret:.2f}, OPLP V ×{violation:.2f}")
 
 
-def _figure(recorded: Recorded) -> PaperFigure:
+def _figure(recorded: Recorded) -> Sheet:
     trace = recorded.traces["nu"]
     charts = (metric_chart(trace, metric, trace.policies, logarithmic=True) for metric in ("regret", "violation"))
-    return PaperFigure("Unknown context probabilities", tuple(charts))
+    return Sheet("Unknown context probabilities", tuple(charts))
 
 
-def _tables(recorded: Recorded) -> tuple[PaperTable, ...]:
+def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     return (result_table("At the horizon, on ν", recorded.traces["nu"]),)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.planning import plan
-from arcbandit.report.paper_figures import Chart, Line, Matrix, PaperFigure
+from arcbandit.report.charts import Chart, Line, Matrix, Sheet
 from arcbandit.simulation.audit import random_feasible_instances
 from arcbandit.simulation.epoch import Progress
 
@@ -41,13 +41,13 @@ def _on_nu(recorded: Recorded) -> Measured:
     return Measured(bool(np.allclose(allocation, printed, atol=1e-9)), f"zeros at {zeros}")
 
 
-def _figure(recorded: Recorded) -> PaperFigure:
+def _figure(recorded: Recorded) -> Sheet:
     pairs, _, idle, _ = recorded.findings["instances"].T
     order = np.argsort(pairs, kind="stable")
     line = Line("random instances", pairs[order], (idle / pairs)[order], place=0, marks=True, joined=False)
     over = np.arange(pairs.min(), pairs.max() + 1)
     guide = Line("one pair", over, 1 / over)
-    return PaperFigure(
+    return Sheet(
         "No free exploration",
         (
             Matrix("Optimal allocation of ν", recorded.findings["allocation"].tolist(), "context", "arm"),

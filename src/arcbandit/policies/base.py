@@ -4,6 +4,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast, overload
 
 import numpy as np
@@ -13,12 +14,12 @@ from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors, GroupFloor
 from arcbandit.inputs.arrays import availability
-from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, shown, truth, whole
+from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, shown, whole
 from arcbandit.instance import Instance
 from arcbandit.policies import growth, snapshot
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
 from arcbandit.policies.dials import Dial
-from arcbandit.policies.learner import Learner, Rows
+from arcbandit.policies.learner import Learner, Progress, Rows
 from arcbandit.policies.problem import told_problem
 from arcbandit.policies.rounds import PACKED_NO_BATCH, PACKED_NO_LOG, Log, learn_nothing, make_batch
 from arcbandit.policies.state import Labels, Name, State, make_state, pulls_of
@@ -26,8 +27,6 @@ from arcbandit.policies.streams import stream_of_worker, system_seed
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column, Table
-
-PROBLEM = ("revenue_floors", "context_probabilities", "arms", "contexts", "group_floors", "available")
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -103,7 +102,16 @@ class Decisions(Sequence[Decision]):
         return f"<{len(self)} decisions>"
 
 
-class Policy:
+class PolicyType(type):
+    """Calls of a policy class make a policy at work or, without a problem, the configuration of one."""
+
+    def __call__(cls, *arguments: Any, **settings: Any) -> Any:
+        """Call `__init__`, a subclass's own included, which may set dials or the problem; return what it made."""
+        made = super().__call__(*arguments, **settings)
+        return made if hasattr(made, "_state") else made._unbound
+
+
+class Policy(metaclass=PolicyType):
     """Decides which arm to play in a context, and learns from rewards, whenever they come.
 
     With `revenue_floors` it is ready to decide. Without, its class gives a `Configuration`: the dials, which
@@ -143,19 +151,11 @@ class Policy:
     supports_group_floors: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let help and editors show the arguments of `__init__`, which `__new__` passes on."""
+        """Let help and editors show the arguments of `__init__`."""
         super().__init_subclass__(**options)
-        signature = inspect.signature(Policy.__init__)
+        signature = inspect.signature(cls.__init__)
         shown = signature.replace(parameters=list(signature.parameters.values())[1:])
         type.__setattr__(cls, "__signature__", shown)
-
-    def __new__(cls, revenue_floors: Any = None, *problem: Any, **settings: Any) -> Any:
-        """A policy at work or, without a problem, the configuration of one."""
-        if revenue_floors is not None:
-            return super().__new__(cls)
-        if any(part is not None for part in problem) or any(_given(name, settings) for name in PROBLEM):
-            raise InvalidInputError("revenue_floors must be given along with the rest of a problem, got none.")
-        return configured(cls, **{name: value for name, value in settings.items() if name not in PROBLEM})
 
     def __init__(
         self,
@@ -183,18 +183,30 @@ class Policy:
             reward_bounds=reward_bounds,
             mean_bound=mean_bound,
             horizon=horizon,
-            estimate_contexts=truth("estimate_contexts", estimate_contexts) or context_probabilities is None,
+            estimate_contexts=estimate_contexts,
             replan=replan,
-            seed=system_seed() if seed is None else seed,
+            seed=seed,
             epoch=epoch,
             worker=worker,
             **dials,
+        )
+        if revenue_floors is None:
+            rest = (context_probabilities, arms, contexts, available)
+            if any(part is not None for part in rest) or items("group_floors", group_floors, "GroupFloor"):
+                raise InvalidInputError("revenue_floors must be given along with the rest of a problem, got none.")
+            self._unbound = configuration
+            return
+        configuration = replace(
+            configuration,
+            estimate_contexts=configuration.estimate_contexts or context_probabilities is None,
+            seed=system_seed() if seed is None else configuration.seed,
         )
         told = told_problem(revenue_floors, context_probabilities, arms, contexts, group_floors, available)
         blank = told.blank
         labels = Labels(blank.arms, blank.contexts, told.named_arms, told.named_contexts)
         columns = labels.contexts if told.named_contexts else tuple(range(blank.n_contexts))
         self._lock = threading.RLock()
+        self._told = 0  # decisions that a caller was told
         self._state = make_state(
             configuration,
             labels,
@@ -208,6 +220,7 @@ class Policy:
     def _at_work(cls, state: State) -> Self:
         policy = object.__new__(cls)
         policy._lock = threading.RLock()
+        policy._told = int(state.learner.progress[Progress.DECISIONS])
         policy._state = state
         return policy
 
@@ -337,7 +350,12 @@ class Policy:
                 column = columns[context]
             else:
                 column = self._state.labels.context(context)
-            arm, probability, t, number = decide(numbers, column, PACKED_NO_BATCH)
+            try:
+                arm, probability, t, number = decide(numbers, column, PACKED_NO_BATCH)
+            except BaseException:
+                self._take_back_decisions()
+                raise
+            self._told = number
         return _decision((arms[arm], probability, context, t, number))
 
     def decide_many(self, contexts: Iterable[Name]) -> Decisions:
@@ -353,9 +371,18 @@ class Policy:
         batch = make_batch(columns)
         with self._lock:
             state = self._state
-            *_, last = state.kernels.decide(state.numbers, 0, packed(batch))
+            try:
+                *_, last = state.kernels.decide(state.numbers, 0, packed(batch))
+            except BaseException:
+                self._take_back_decisions()
+                raise
+            self._told = last
         first = last - len(given) + 1
         return Decisions(batch.arms, batch.probabilities, given, batch.round_numbers, first, state.labels)
+
+    def _take_back_decisions(self) -> None:
+        """Forget decisions that an interrupt, raised right after the kernel, kept from the caller."""
+        self._state.learner.progress[Progress.DECISIONS] = self._told
 
     def update(self, context: Name, arm: Name, reward: float, *, count_context: bool = False) -> None:
         """Take in a reward: at once, late, or in any order.
@@ -484,8 +511,3 @@ class Policy:
 
 
 restored_state = snapshot.restored_state  # inside the class, `snapshot` is a method
-
-
-def _given(name: str, settings: Mapping[str, Any]) -> bool:
-    value = settings.get(name)
-    return bool(items(name, value, "GroupFloor")) if name == "group_floors" and value is not None else value is not None

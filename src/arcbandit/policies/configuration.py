@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from arcbandit.errors import InvalidInputError
@@ -34,6 +35,13 @@ class Configuration:
     seed: int | None = 0
     epoch: int = 0
     worker: int = 0
+
+    def __post_init__(self) -> None:
+        # Checked once, and not changed behind the back of whoever checked it.
+        object.__setattr__(self, "dial_values", MappingProxyType(dict(self.dial_values)))
+
+    def __hash__(self) -> int:
+        return hash((self.kind, *self.settings().items()))
 
     @property
     def name(self) -> str:

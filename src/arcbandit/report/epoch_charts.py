@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.report.paper_figures import Chart, Line, Range, growth_guides, metric_text
-from arcbandit.report.plots import BAND
+from arcbandit.report.charts import Chart, Line, Range
+from arcbandit.report.metric_charts import BAND, growth_guides, metric_text
 from arcbandit.report.tables import written_quantile
+from arcbandit.simulation.metrics import METRICS
 from arcbandit.simulation.summary import Summary
 
 Floats = NDArray[np.float64]
 
-SYMBOLS = {"regret": "R", "violation": "V", "regret_plus_violation": "R + V"}
 # The shares of epochs below the values that are named: the band's ends and its middle.
 NAMED_SHARES = {"5 %": BAND[0], "50 %": 0.5, "95 %": BAND[1]}
 # Of the epochs, at either end; an axis that reached to the last of them would have little room for the others.
@@ -65,7 +65,7 @@ def density_chart(summary: Summary, metric: str, policies: Sequence[str]) -> Cha
     return Chart(
         f"{title} after {summary.horizon:,} rounds",
         unit,
-        f"density of log₁₀ {SYMBOLS[metric]}",
+        f"density of log₁₀ {METRICS[metric].heading}",
         tuple(lines),
         x_log=True,
         ranges=tuple(ranges),

@@ -8,17 +8,11 @@ from html import escape
 import numpy as np
 
 from arcbandit.instance import Instance
+from arcbandit.report.charts import Chart, alt_text
+from arcbandit.report.figures import PLOT_SUFFIXES, chart_file
 from arcbandit.report.files import check_target, write_whole
-from arcbandit.report.plots import (
-    PANELS,
-    PLOT_SUFFIXES,
-    Panel,
-    alt_text,
-    check_matplotlib,
-    draw_panel,
-    rendered,
-    save_plot,
-)
+from arcbandit.report.look import check_matplotlib
+from arcbandit.report.metric_charts import DRAWN, save_plot, simulation_chart
 from arcbandit.report.tables import COLUMNS, best_policy, result_rows, window_rows, written
 from arcbandit.simulation.results import Results
 from arcbandit.simulation.summary import Summary
@@ -207,14 +201,13 @@ def _legend(results: Results) -> str:
 
 
 def _panels(results: Results) -> str:
-    by_metric = sorted(PANELS, key=lambda panel: [other.metric for other in PANELS].index(panel.metric))
-    return "\n".join(_panel(results, panel) for panel in by_metric)
+    charts = (simulation_chart(results, metric, logarithmic) for metric in DRAWN for logarithmic in (False, True))
+    return "\n".join(_panel(chart) for chart in charts)
 
 
-def _panel(results: Results, panel: Panel) -> str:
-    words = alt_text(results, [panel])
-    content = base64.b64encode(rendered(draw_panel(results, panel), ".svg", panel.heading, words)).decode()
-    return f'<figure><img alt="{escape(words)}" src="data:image/svg+xml;base64,{content}"></figure>'
+def _panel(chart: Chart) -> str:
+    content = base64.b64encode(chart_file(chart, ".svg")).decode()
+    return f'<figure><img alt="{escape(alt_text(chart))}" src="data:image/svg+xml;base64,{content}"></figure>'
 
 
 def _settings(results: Results) -> str:

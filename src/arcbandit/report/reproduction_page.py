@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
+from arcbandit.report.charts import Sheet, alt_text
+from arcbandit.report.figures import chart_file
 from arcbandit.report.page import STYLE, table_of, table_row
-from arcbandit.report.paper_figures import PaperFigure, PaperTable, chart_alt_text, chart_file
+from arcbandit.report.tables import NumberTable
 
 TITLE = "Reproduction of Multi-Armed Bandits with Minimum Aggregated Revenue Constraints"
 
@@ -63,29 +65,17 @@ class ClaimEntry(NamedTuple):
     differs: str
 
 
-class SectionEntry(NamedTuple):
-    """Figures and numbers beyond the paper's, without a claim."""
-
-    name: str
-    title: str
-    about: str
-    panels: tuple[DrawnPanel, ...]
-    tables: tuple[PaperTable, ...]
-    settings: Mapping[str, str]
-
-
 class ExperimentEntry(NamedTuple):
     """An experiment as the page shows it."""
 
     name: str
     title: str
     about: str
-    source: str
+    source: str  # where in the paper; empty for what is beyond it
     claims: tuple[ClaimEntry, ...]
     panels: tuple[DrawnPanel, ...]
-    tables: tuple[PaperTable, ...]
+    tables: tuple[NumberTable, ...]
     settings: Mapping[str, str]
-    more: SectionEntry | None = None  # shown after it
 
 
 def reproduction_page(
@@ -101,7 +91,7 @@ def reproduction_page(
     sections = [
         f'<header><h1>{escape(TITLE)}</h1><p class="quiet">{_summary(entries)}</p>{remark}</header>',
         f"<section><h2>Verdicts</h2>{_verdicts(entries)}{_reading()}</section>",
-        *(_experiment(entry) + (_section(entry.more) if entry.more else "") for entry in entries),
+        *(_experiment(entry) for entry in entries),
         f'<section class="experiment" id="settings"><h2>Settings</h2>{_definitions(settings)}</section>',
     ]
     body = "\n".join(sections)
@@ -131,7 +121,8 @@ def _summary(entries: Sequence[ExperimentEntry]) -> str:
         f"{outcomes.count('differs')} differ from what the paper says, each with the reason",
         f"{outcomes.count('fails')} fail",
     ]
-    experiments = "1 experiment" if len(entries) == 1 else f"{len(entries)} experiments"
+    judged = sum(bool(entry.claims) for entry in entries)
+    experiments = "1 experiment" if judged == 1 else f"{judged} experiments"
     return f"{experiments}, {len(outcomes)} claims: {', '.join(parts)}."
 
 
@@ -161,19 +152,12 @@ def _verdicts(entries: Sequence[ExperimentEntry]) -> str:
 
 
 def _experiment(entry: ExperimentEntry) -> str:
+    source = f'<p class="quiet">In the paper: {escape(entry.source)}.</p>' if entry.source else ""
     claims = "\n".join(_claim(entry.name, claim) for claim in entry.claims)
+    listed = f'<ul class="claims">{claims}</ul>' if entry.claims else ""
     return (
         f'<section class="experiment" id="{escape(entry.name)}"><h2>{escape(entry.title)}</h2>'
-        f'<p>{escape(entry.about)}</p><p class="quiet">In the paper: {escape(entry.source)}.</p>'
-        f'{_panels(entry.panels)}<ul class="claims">{claims}</ul>{_tables(entry.tables)}'
-        f"{_how_it_was_run(entry.settings)}</section>"
-    )
-
-
-def _section(entry: SectionEntry) -> str:
-    return (
-        f'\n<section class="experiment" id="{escape(entry.name)}"><h2>{escape(entry.title)}</h2>'
-        f"<p>{escape(entry.about)}</p>{_panels(entry.panels)}{_tables(entry.tables)}"
+        f"<p>{escape(entry.about)}</p>{source}{_panels(entry.panels)}{listed}{_tables(entry.tables)}"
         f"{_how_it_was_run(entry.settings)}</section>"
     )
 
@@ -194,9 +178,9 @@ def _claim(experiment: str, claim: ClaimEntry) -> str:
     )
 
 
-def drawn_panels(figure: PaperFigure) -> tuple[DrawnPanel, ...]:
+def drawn_panels(figure: Sheet) -> tuple[DrawnPanel, ...]:
     """The charts of a figure, each drawn on its own."""
-    return tuple(DrawnPanel(chart_alt_text(chart), chart_file(chart, ".svg")) for chart in figure.charts)
+    return tuple(DrawnPanel(alt_text(chart), chart_file(chart, ".svg")) for chart in figure.charts)
 
 
 def _panels(panels: Sequence[DrawnPanel]) -> str:
@@ -209,11 +193,11 @@ def _panel(panel: DrawnPanel) -> str:
     return f'<figure><img alt="{escape(panel.alt)}" src="data:image/svg+xml;base64,{content}"></figure>'
 
 
-def _tables(tables: Sequence[PaperTable]) -> str:
+def _tables(tables: Sequence[NumberTable]) -> str:
     return "\n".join(_numbers(table) for table in tables)
 
 
-def _numbers(table: PaperTable) -> str:
+def _numbers(table: NumberTable) -> str:
     rows = (table_row(name, cells, table.header) for name, *cells in table.rows)
     return f"<h3>{escape(table.title)}</h3>{table_of('results', table.header, rows)}"
 

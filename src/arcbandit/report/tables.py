@@ -4,7 +4,9 @@ import math
 import re
 from typing import NamedTuple
 
-from arcbandit.simulation.results import Estimate, Results
+from arcbandit.estimates import Estimate
+from arcbandit.simulation.metrics import METRICS
+from arcbandit.simulation.results import Results
 
 NOT_A_NUMBER = "–"
 HALF_WIDTH_DIGITS = 2
@@ -13,24 +15,8 @@ MOST_DECIMALS = 6
 LONGEST_LABEL_LINE = 18
 
 
-class Column(NamedTuple):
-    """A metric as a table shows it."""
-
-    metric: str
-    heading: str
-    meaning: str
-
-
-SUM_COLUMNS = (
-    Column("regret", "R", "regret: revenue lost against the best plan, summed over the rounds in which any was lost"),
-    Column("violation", "V", "violation: what the floors lacked, summed over floors and the rounds that lacked it"),
-    Column("regret_plus_violation", "R + V", "the two together; lower is better"),
-    Column("performance", "performance", "expected revenue of all rounds together; higher is better"),
-)
-SHARE_COLUMNS = (
-    Column("fallback_share", "fallback", "share of rounds planned with upper bounds, as the rule's own plan had none"),
-    Column("optimal_set_share", "I_t = I*", "share of rounds whose plan uses the pairs that the best plan uses"),
-)
+SUM_COLUMNS = tuple(METRICS[name] for name in ("regret", "violation", "regret_plus_violation", "performance"))
+SHARE_COLUMNS = tuple(METRICS[name] for name in ("fallback_share", "optimal_set_share"))
 COLUMNS = SUM_COLUMNS + SHARE_COLUMNS
 
 
@@ -112,7 +98,21 @@ def result_rows(results: Results) -> list[list[str]]:
     summary = results.summary()
     columns = [list(results.policies)]
     for column in SUM_COLUMNS:
-        columns.append([written(summary[policy][column.metric]) for policy in results.policies])
+        columns.append([written(summary[policy][column.name]) for policy in results.policies])
     for column in SHARE_COLUMNS:
-        columns.append([written_share(summary[policy][column.metric]) for policy in results.policies])
+        columns.append([written_share(summary[policy][column.name]) for policy in results.policies])
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+class NumberTable(NamedTuple):
+    """Numbers to read."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def result_table(title: str, results: Results) -> NumberTable:
+    """The metrics of COLUMNS of every policy at the horizon."""
+    header = ("policy", *(column.heading for column in COLUMNS))
+    return NumberTable(title, header, tuple(tuple(row) for row in result_rows(results)))

@@ -144,8 +144,8 @@ def play_source(fields: tuple[Field, ...]) -> str:
                 local.append(f"{field.variable} = {field.view}({field.variable})")
             continue
         # A local array has at least one element; an empty one is a slice of it.
-        shape = tuple(max(1, length) for length in field.shape)
-        part = "" if shape == field.shape else f"[{', '.join(f':{length}' for length in field.shape)}]"
+        shape = field.shape if math.prod(field.shape) else (1,) * len(field.shape)
+        part = "" if shape == field.shape else f"[{', '.join(':0' if length == 0 else ':1' for length in field.shape)}]"
         dtype = "int8" if small and field.dtype == "int32" else field.dtype
         local.append(f"{field.variable} = cuda.local.array({shape}, {dtype}){part}")
         local.append(f"copy_{len(shape)}(start, {offset}, {field.variable})")

@@ -42,6 +42,7 @@ class Task(NamedTuple):
     epoch: int
     checkpoints: NDArray[np.int64]
     window: int
+    rounds: int | None = None  # how many are played, if not all
 
 
 def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
@@ -61,8 +62,9 @@ def play_task(task: Task, progress: Progress | None = None) -> Run:
         stretch = PLAIN_ROUNDS_BETWEEN_LOOKS
         run = make_run(world, blank_learner(task.instance, task.available, task.horizon), task)
         play = plain_player(task.policy, problem_of(task.instance, task.available, task.horizon), run)
-    for first in range(1, task.horizon + 1, stretch):
-        last = min(first + stretch - 1, task.horizon)
+    rounds = task.horizon if task.rounds is None else task.rounds
+    for first in range(1, rounds + 1, stretch):
+        last = min(first + stretch - 1, rounds)
         play(first, last)
         if progress is not None:
             progress(last - first + 1)
@@ -127,4 +129,4 @@ def find_optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Pla
 
 def one_round(task: Task) -> Task:
     """The same, ended after the first round: compiles what it needs, and shows what does not work at all."""
-    return task._replace(horizon=1, checkpoints=np.ones(1, dtype=np.int64), window=min(task.window, 1))
+    return task._replace(rounds=1, checkpoints=np.ones(1, dtype=np.int64), window=min(task.window, 1))

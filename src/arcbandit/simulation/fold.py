@@ -11,6 +11,7 @@ in its epochs in their order, whoever plays them and however many come at once, 
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,34 @@ class FoldedEpochs(NamedTuple):
     first_bin: np.ndarray  # int64, shape (cells,)
     start: np.ndarray  # int64, shape (cells + 1,): where the counts of a cell begin
     counts: np.ndarray  # uint32, the cells one after the other
+
+
+def part_of(folded: FoldedEpochs, cells: slice) -> FoldedEpochs:
+    """What is known of some cells that follow each other."""
+    start = folded.start[cells.start : cells.stop + 1]
+    counts = folded.counts[start[0] : start[-1]]
+    return FoldedEpochs(folded.moments[:, cells], folded.first_bin[cells], start - start[0], counts)
+
+
+def joined(parts: Sequence[FoldedEpochs]) -> FoldedEpochs:
+    """The cells of all parts, one part after the other."""
+    bins = np.concatenate([np.diff(part.start) for part in parts])
+    return FoldedEpochs(
+        np.concatenate([part.moments for part in parts], axis=1),
+        np.concatenate([part.first_bin for part in parts]),
+        np.concatenate([[0], np.cumsum(bins)]),
+        np.concatenate([part.counts for part in parts]),
+    )
+
+
+def unknown_cells(count: int, epochs: int) -> FoldedEpochs:
+    """Cells as they are where every epoch's value is NaN."""
+    return FoldedEpochs(
+        np.full((N_MOMENTS, count), np.nan),
+        np.full(count, BINS_OF_A_SIGN),
+        np.arange(count + 1),
+        np.full(count, epochs, dtype=np.uint32),
+    )
 
 
 def cells_of(n_checkpoints: int, n_floors: int) -> int:

@@ -92,6 +92,7 @@ def problem_of(instance: Instance, available: NDArray[np.bool_] | None, horizon:
 class PlayedElsewhere(Policy):
     """Stands for a plain object in the tuples of the kernels: its allocation comes from Python."""
 
+    name = "played-elsewhere"
     allocate = staticmethod(lambda learner, context, t, stream: Outcome.PLANNED)
 
 
@@ -201,12 +202,12 @@ def _as_matrix(policy: PlainPolicy, shares: Any, shape: tuple[int, int], t: int)
     ):
         return shares
     try:
-        matrix = np.ascontiguousarray(shares, dtype=np.float64)
+        matrix = np.asarray(shares)
     except (TypeError, ValueError):
-        matrix = None
-    if matrix is None or matrix.shape != shape:
+        matrix = np.empty(0)
+    if matrix.shape != shape or matrix.dtype.kind not in "biuf":
         raise InvalidInputError(
-            f"allocate of policy {policy.name!r} must return an array of shape {shape}, got {shown(shares)} "
-            f"in round {t}."
+            f"allocate of policy {policy.name!r} must return an array of numbers of shape {shape}, "
+            f"got {shown(shares)} in round {t}."
         )
-    return matrix
+    return np.ascontiguousarray(matrix, dtype=np.float64)

@@ -1,6 +1,5 @@
 """What a simulation leaves when it keeps no single epoch: means, variances and quantiles over all of them."""
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,23 +19,29 @@ from arcbandit.simulation.fold import (
     FoldedEpochs,
     bin_values,
     histogram_of_bins,
+    joined,
+    part_of,
+    unknown_cells,
 )
-from arcbandit.simulation.metrics import N_METRICS
-from arcbandit.simulation.results import (
+from arcbandit.simulation.metrics import (
     BY_FLOOR,
+    METRICS,
+    N_METRICS,
     SHARES,
     SUMS,
-    MetricByPolicy,
-    Results,
-    import_polars,
-    read_table,
-    reading,
-    write_table,
+    UNNAMED_FLOOR_TOTALS,
+    UNNAMED_TOTALS,
+    Kind,
+    metric_names,
 )
+from arcbandit.simulation.results import HEADER_FIELDS, MetricByPolicy, Results
+from arcbandit.tables import import_polars, read_table, reading, write_table
 
 Floats = NDArray[np.float64]
 
-SUMMARY_VERSION = 1
+SUMMARY_VERSION = 2
+UNNAMED_VERSION = 1  # whose files hold cells in their order, without the names of their metrics
+UNNAMED_METRICS = 11  # how many of UNNAMED_TOTALS those files fold
 # Columns of a frame, by the share of epochs below.
 QUANTILES = {"quantile_05": 0.05, "median": 0.5, "quantile_95": 0.95}
 
@@ -116,12 +121,9 @@ class Summary(Results):
         """The cells of a metric, shape (P,) or (P, M), in the order of `fold.cells_of`."""
         self._check_metric(metric)
         self._check_policy(policy)
-        n_checkpoints, n_floors = len(self.rounds), len(self.floors)
-        if metric in BY_FLOOR:
-            shape = (n_checkpoints, n_floors)
-            first = N_METRICS * n_checkpoints + BY_FLOOR[metric] * math.prod(shape)
-            return first + np.arange(math.prod(shape)).reshape(shape)
-        return (SUMS | SHARES)[metric] * n_checkpoints + np.arange(n_checkpoints)
+        cells = cells_of_metric(metric, len(self.rounds), len(self.floors))
+        shape = (len(self.rounds), len(self.floors)) if METRICS[metric].per_floor else (len(self.rounds),)
+        return np.arange(cells.start, cells.stop).reshape(shape)
 
     def _moment(self, row: int, metric: str, policy: str) -> Floats:
         cells = self._cells(metric, policy)
@@ -129,13 +131,13 @@ class Summary(Results):
 
     def _scale(self, metric: str) -> Any:
         """What a recorded sum is multiplied by: shares are of the rounds so far."""
-        return 1.0 / self.rounds if metric in SHARES else 1.0
+        return 1.0 / self.rounds if METRICS[metric].kind == Kind.SHARE else 1.0
 
     def to_frame(self, by: str = "policy") -> Any:
         """A polars frame, a row for each policy, metric and checkpoint; with by="floor", the metrics of each floor."""
         polars = import_polars()
         choice("by", by, ("policy", "floor"))
-        names = tuple(BY_FLOOR) if by == "floor" else (*SUMS, *SHARES)
+        names = BY_FLOOR if by == "floor" else (*SUMS, *SHARES)
         return polars.concat([self._frame(policy, name, by) for policy in self.policies for name in names])
 
     def _frame(self, policy: str, metric: str, by: str) -> Any:
@@ -153,29 +155,39 @@ class Summary(Results):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one Parquet file, whole or not at all."""
-        rows = {"policy": list(self.policies)} | {
-            field: [getattr(self.folded[policy], field).ravel() for policy in self.policies]
-            for field in FoldedEpochs._fields
-        }
+        rows: dict[str, list[Any]] = {name: [] for name in ("policy", "metric", *FoldedEpochs._fields)}
+        for policy in self.policies:
+            for metric in metric_names():
+                part = part_of(self.folded[policy], cells_of_metric(metric, len(self.rounds), len(self.floors)))
+                rows["policy"].append(policy)
+                rows["metric"].append(metric)
+                for field, values in part._asdict().items():
+                    rows[field].append(values.ravel())
         header = {
-            "kind": "summary",
-            "version": SUMMARY_VERSION,
             "rounds": self.rounds.tolist(),
             "policies": self.policies,
             "floors": self.floors,
             "settings": self.settings,
         }
-        write_table(path, rows, header)
+        write_table(path, "summary", SUMMARY_VERSION, rows, header)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Summary":
-        """Read what `save` wrote."""
-        frame, header = read_table(path, "summary", SUMMARY_VERSION)
+        """Read what `save` wrote, in this version or an earlier one; a metric that was not recorded then is NaN."""
+        frame, header = read_table(path, "summary", (UNNAMED_VERSION, SUMMARY_VERSION), HEADER_FIELDS)
         with reading(path, "summary"):
+            n_checkpoints, n_floors = len(header["rounds"]), len(header["floors"])
+            parts = _named_parts(frame, header["version"] != UNNAMED_VERSION, n_checkpoints, n_floors)
+            epochs = int(header["settings"]["epochs"])
             folded = {}
-            for place, policy in enumerate(frame["policy"]):
-                flat = FoldedEpochs(*(frame[field][place].to_numpy() for field in FoldedEpochs._fields))
-                folded[policy] = flat._replace(moments=flat.moments.reshape(N_MOMENTS, -1))
+            for policy in header["policies"]:
+                cells = []
+                for metric in _in_order_of_cells():
+                    size = _size(metric, n_checkpoints, n_floors)
+                    cells.append(parts[policy].get(metric) or unknown_cells(size, epochs))
+                    if cells[-1].first_bin.shape != (size,) or cells[-1].start[-1] != cells[-1].counts.size:
+                        raise ValueError(f"{metric} of policy {policy!r} is not whole")
+                folded[policy] = joined(cells)
             return cls(
                 rounds=np.array(header["rounds"], dtype=np.int64),
                 policies=tuple(header["policies"]),
@@ -183,3 +195,38 @@ class Summary(Results):
                 folded=folded,
                 settings=header["settings"],
             )
+
+
+def cells_of_metric(metric: str, n_checkpoints: int, n_floors: int) -> slice:
+    """The cells of a metric among those that `fold.cells_of` counts."""
+    found, size = METRICS[metric], _size(metric, n_checkpoints, n_floors)
+    first = N_METRICS * n_checkpoints if found.per_floor else 0
+    return slice(first + found.row * size, first + (found.row + 1) * size)
+
+
+def _size(metric: str, n_checkpoints: int, n_floors: int) -> int:
+    return n_checkpoints * n_floors if METRICS[metric].per_floor else n_checkpoints
+
+
+def _in_order_of_cells() -> list[str]:
+    return sorted(metric_names(), key=lambda name: (METRICS[name].per_floor, METRICS[name].row))
+
+
+def _named_parts(frame: Any, named: bool, n_checkpoints: int, n_floors: int) -> dict[str, dict[str, FoldedEpochs]]:
+    """What a file holds by policy and metric."""
+    parts: dict[str, dict[str, FoldedEpochs]] = {policy: {} for policy in frame["policy"]}
+    for place, policy in enumerate(frame["policy"]):
+        flat = FoldedEpochs(*(frame[field][place].to_numpy() for field in FoldedEpochs._fields))
+        folded = flat._replace(moments=flat.moments.reshape(N_MOMENTS, -1))
+        if named:
+            parts[policy][frame["metric"][place]] = folded
+            continue
+        first = 0
+        for names, size in (
+            (UNNAMED_TOTALS[:UNNAMED_METRICS], n_checkpoints),
+            (UNNAMED_FLOOR_TOTALS, n_checkpoints * n_floors),
+        ):
+            for name in names:
+                parts[policy][name] = part_of(folded, slice(first, first + size))
+                first += size
+    return parts

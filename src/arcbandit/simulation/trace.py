@@ -7,26 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcbandit.estimates import Estimate, estimate
 from arcbandit.inputs.values import choice, share
 from arcbandit.simulation.fold import histogram_of_values
-from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
-from arcbandit.simulation.results import (
+from arcbandit.simulation.metrics import (
     BY_FLOOR,
+    METRICS,
+    N_KINDS,
+    N_TOTALS,
     SHARES,
     SUMS,
-    Estimate,
-    MetricByPolicy,
-    Results,
-    estimate,
-    import_polars,
-    read_table,
-    reading,
-    write_table,
+    UNNAMED_FLOOR_TOTALS,
+    UNNAMED_TOTALS,
+    Kind,
 )
+from arcbandit.simulation.results import HEADER_FIELDS, MetricByPolicy, Results
+from arcbandit.tables import import_polars, read_table, reading, write_table
 
 Floats = NDArray[np.float64]
 
-TRACE_VERSION = 2
+TRACE_VERSION = 3
+UNNAMED_VERSION = 2  # whose files hold records by row, without the names of their metrics
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +44,12 @@ class Trace(Results):
     def metric(self, name: str) -> MetricByPolicy:
         """A metric of each single epoch, by name: any of `metric_names()`."""
         self._check_metric(name)
-        if name in SUMS:
-            return MetricByPolicy({policy: record[:, SUMS[name]] for policy, record in self.records.items()})
-        if name in SHARES:
-            return MetricByPolicy(
-                {policy: record[:, SHARES[name]] / self.rounds for policy, record in self.records.items()}
-            )
-        return MetricByPolicy({policy: record[:, BY_FLOOR[name]] for policy, record in self.floor_records.items()})
+        found = METRICS[name]
+        records = self.floor_records if found.per_floor else self.records
+        values = {policy: record[:, found.row] for policy, record in records.items()}
+        if found.kind == Kind.SHARE:
+            values = {policy: rounds / self.rounds for policy, rounds in values.items()}
+        return MetricByPolicy(values)
 
     def mean(self, metric: str, policy: str) -> Floats:
         """The mean over epochs, shape (P,), or (P, M) for a metric of floors."""
@@ -103,7 +103,7 @@ class Trace(Results):
         }
         if by == "floor":
             columns["floor"] = list(self.floors) * (len(self.policies) * n_epochs * n_rounds)
-            names = tuple(BY_FLOOR)
+            names = BY_FLOOR
         else:
             names = (*SUMS, *SHARES)
         for name in names:
@@ -112,41 +112,71 @@ class Trace(Results):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one Parquet file, whole or not at all."""
-        rows: dict[str, list[Any]] = {"policy": [], "epoch": [], "record": [], "floor_record": []}
-        for policy in self.policies:
-            for epoch in range(self.epochs):
-                rows["policy"].append(policy)
-                rows["epoch"].append(epoch)
-                rows["record"].append(self.records[policy][epoch].ravel().tolist())
-                rows["floor_record"].append(self.floor_records[policy][epoch].ravel().tolist())
+        rows: dict[str, Any] = {
+            "policy": [policy for policy in self.policies for _ in range(self.epochs)],
+            "epoch": list(range(self.epochs)) * len(self.policies),
+        }
+        for name, metric in METRICS.items():
+            records = self.floor_records if metric.per_floor else self.records
+            values = np.concatenate([records[policy][:, metric.row] for policy in self.policies])
+            rows[name] = values.reshape(len(values), -1)
         header = {
-            "kind": "trace",
-            "version": TRACE_VERSION,
+            "metrics": list(METRICS),
             "rounds": self.rounds.tolist(),
             "policies": self.policies,
             "floors": self.floors,
             "settings": self.settings,
         }
-        write_table(path, rows, header)
+        write_table(path, "trace", TRACE_VERSION, rows, header)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Trace":
-        """Read what `save` wrote."""
-        frame, header = read_table(path, "trace", TRACE_VERSION)
+        """Read what `save` wrote, in this version or an earlier one; a metric that was not recorded then is NaN."""
+        frame, header = read_table(path, "trace", (UNNAMED_VERSION, TRACE_VERSION), HEADER_FIELDS)
         with reading(path, "trace"):
-            rounds = np.array(header["rounds"], dtype=np.int64)
-            shape = (N_TOTALS, len(rounds))
-            floor_shape = (N_KINDS, len(rounds), len(header["floors"]))
-            records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
-            floor_records: dict[str, list[Floats]] = {policy: [] for policy in header["policies"]}
-            for row in frame.sort("epoch").iter_rows(named=True):
-                records[row["policy"]].append(np.array(row["record"]).reshape(shape))
-                floor_records[row["policy"]].append(np.array(row["floor_record"]).reshape(floor_shape))
+            frame = frame.sort("epoch")
+            n_rounds, n_floors = len(header["rounds"]), len(header["floors"])
+            recorded = _named_records(frame, header, n_rounds, n_floors)
+            records = np.full((frame.height, N_TOTALS, n_rounds), np.nan)
+            floor_records = np.full((frame.height, N_KINDS, n_rounds, n_floors), np.nan)
+            for name, metric in METRICS.items():
+                if name in recorded:
+                    part = floor_records if metric.per_floor else records
+                    part[:, metric.row] = recorded[name].reshape(part[:, metric.row].shape)
+            played_by = frame["policy"].to_numpy()
+            for policy in header["policies"]:
+                if (played_by == policy).sum() != header["settings"]["epochs"]:
+                    raise ValueError(f"policy {policy!r} does not have every epoch")
             return cls(
-                rounds=rounds,
+                rounds=np.array(header["rounds"], dtype=np.int64),
                 policies=tuple(header["policies"]),
                 floors=tuple(header["floors"]),
-                records={policy: np.array(parts) for policy, parts in records.items()},
-                floor_records={policy: np.array(parts) for policy, parts in floor_records.items()},
+                records={policy: records[played_by == policy] for policy in header["policies"]},
+                floor_records={policy: floor_records[played_by == policy] for policy in header["policies"]},
                 settings=header["settings"],
             )
+
+
+def _named_records(frame: Any, header: dict[str, Any], n_rounds: int, n_floors: int) -> dict[str, Floats]:
+    """What a file holds by the names of metrics, with a row for each of its own."""
+    if header["version"] != UNNAMED_VERSION:
+        per_floor = {name for name, metric in METRICS.items() if metric.per_floor}
+        return {
+            name: _matrix(frame[name], n_rounds * (n_floors if name in per_floor else 1))
+            for name in header["metrics"]
+            if name in METRICS
+        }
+    named: dict[str, Floats] = {}
+    for column, names, width in (
+        ("record", UNNAMED_TOTALS, n_rounds),
+        ("floor_record", UNNAMED_FLOOR_TOTALS, n_rounds * n_floors),
+    ):
+        records = _matrix(frame[column], len(names) * width)
+        named |= {name: records[:, place * width : (place + 1) * width] for place, name in enumerate(names)}
+    return named
+
+
+def _matrix(lists: Any, width: int) -> Floats:
+    """A column of lists, which must be this long, as rows of a matrix."""
+    polars = import_polars()
+    return np.asarray(lists.cast(polars.Array(polars.Float64, width)).to_numpy())

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arcbandit.compilation.compile import kernel
+from arcbandit.compilation.compile import entry_kernel, kernel
 from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
 
 
@@ -47,3 +47,9 @@ def draw_reward(world, arm, context, stream):
     pair = arm * world.mean_rewards.shape[1] + context
     first = world.sample_start[pair]
     return world.samples[first + int(uniform * (world.sample_start[pair + 1] - first))]
+
+
+@entry_kernel
+def reward_of_round(world, arm, context, stream):
+    """`draw_reward`, for calls from Python."""
+    return draw_reward(world, arm, context, stream)

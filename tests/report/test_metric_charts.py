@@ -6,19 +6,21 @@ import numpy as np
 import pytest
 
 from arcbandit.errors import InvalidInputError, MissingExtraError
-from arcbandit.report.plots import (
-    COLOURS,
-    GUIDE_COLOUR,
-    PANELS,
-    PLOT_SUFFIXES,
-    alt_text,
-    draw,
-    draw_panel,
-    save_plot,
-    spread,
-)
-from arcbandit.report.tables import best_policy, broken_label, result_rows, written, written_share
-from arcbandit.simulation.results import Estimate, estimate
+from arcbandit.estimates import estimate
+from arcbandit.report.charts import alt_text
+from arcbandit.report.figures import PLOT_SUFFIXES, draw_chart, draw_sheet
+from arcbandit.report.look import COLOURS, GUIDE_COLOUR
+from arcbandit.report.metric_charts import metric_chart, save_plot, simulation_chart, simulation_sheet
+from arcbandit.report.tables import written
+from arcbandit.simulation.metrics import Total
+
+
+def draw(results, title="Simulation"):
+    return draw_sheet(simulation_sheet(results, title))
+
+
+def in_words(results):
+    return alt_text(simulation_sheet(results))
 
 
 def curves_of(axes, policies):
@@ -112,13 +114,13 @@ class TestTheFigure:
             ends = edges[edges[:, 0] == trace.horizon, 1]
             assert ends.min() == pytest.approx(summary.quantile("regret", policy, 0.05)[-1])
             assert ends.max() == pytest.approx(summary.quantile("regret", policy, 0.95)[-1])
-        assert "from the 5 % to the 95 % quantile" in alt_text(summary)
+        assert "from the 5 % to the 95 % quantile" in in_words(summary)
 
     def test_one_epoch_has_no_shades(self, trace_with):
         """An interval of one run is no interval."""
         trace = trace_with(epochs=1)
         assert not draw(trace).get_axes()[0].collections
-        assert "one epoch" in alt_text(trace)
+        assert "one epoch" in in_words(trace)
 
     def test_many_policies_and_values_that_a_logarithm_has_no_place_for(self, trace_with):
         """Forty labels shrink, zeros and negative revenue are left out."""
@@ -146,7 +148,7 @@ class TestFiles:
         file = tmp_path / "plot.svg"
         save_plot(trace, file, "Some title")
         texts = [element.text for element in ElementTree.parse(file).iter() if element.tag.endswith("}description")]
-        assert texts == [alt_text(trace)]
+        assert texts == [in_words(trace)]
 
     def test_a_failed_write_leaves_the_old_file(self, trace, tmp_path, monkeypatch):
         """An interruption in the last moment leaves neither half a file nor a stray one."""
@@ -172,84 +174,37 @@ class TestFiles:
         """The message says what to install."""
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         with pytest.raises(MissingExtraError, match=r"arcbandit\[plots\]"):
-            draw_panel(trace, PANELS[0])
+            draw_chart(simulation_chart(trace, "regret", False))
 
 
 def test_alt_text_says_where_each_policy_ends(trace):
     """Metric by metric, with intervals."""
-    words = alt_text(trace)
+    words = in_words(trace)
     for metric in ("regret", "violation", "performance"):
         assert (
             f"{metric.capitalize()} at the end: olp {written(estimate(trace.metric(metric)['olp'][:, -1]))};" in words
         )
     assert "linear and log-log" in words
-    assert "violation" not in alt_text(trace, [PANELS[0]])
+    one = alt_text(simulation_chart(trace, "regret", True))
+    assert "Violation" not in one
+    assert "on logarithmic axes" in one
+    assert f"Regret at the end: olp {written(estimate(trace.metric('regret')['olp'][:, -1]))};" in one
 
 
-@pytest.mark.parametrize(
-    ("wanted", "heights", "given"),
-    [
-        ([0.5], [0.1], [0.5]),
-        ([0.2, 0.8], [0.1, 0.1], [0.2, 0.8]),
-        ([0.5, 0.5], [0.1, 0.1], [0.45, 0.55]),
-        ([0.52, 0.5], [0.1, 0.3], [0.61, 0.41]),
-        ([1.0, 1.0], [0.1, 0.1], [0.85, 0.95]),
-        ([0.0, 0.0, 0.1], [0.1, 0.1, 0.1], [0.05, 0.15, 0.25]),
-    ],
-)
-def test_labels_are_moved_no_further_than_needed(wanted, heights, given):
-    """Boxes that meet share the way."""
-    assert spread(wanted, heights) == pytest.approx(given)
+@pytest.mark.parametrize("metric", ["optimal_set_share", "signed_regret", "fallback_share"])
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_every_sum_and_share_can_be_drawn(trace, metric, logarithmic):
+    """Growth is compared with guides only where it is read so."""
+    chart = metric_chart(trace, metric, trace.policies, logarithmic=logarithmic)
+    assert chart.guides == ()
+    draw_chart(chart).canvas.draw()
 
 
-def test_spread_never_overlaps_and_stays_inside():
-    """Whatever is wanted."""
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        count = int(rng.integers(1, 9))
-        wanted, heights = rng.random(count), rng.random(count) / count
-        centres = np.array(spread(wanted.tolist(), heights.tolist()))
-        order = np.argsort(centres)
-        low, high = (centres - heights / 2)[order], (centres + heights / 2)[order]
-        assert (low[1:] >= high[:-1] - 1e-9).all()
-        assert low[0] >= -1e-9
-        assert high[-1] <= 1 + 1e-9
-
-
-@pytest.mark.parametrize(
-    ("one", "text"),
-    [
-        (Estimate(1841.77, 159.4), "1,842 ± 159"),
-        (Estimate(11.68, 7.66), "11.7 ± 7.7"),
-        (Estimate(0.01234, 0.00051), "0.01234 ± 0.00051"),
-        (Estimate(45.04009, float("nan")), "45.040"),
-        (Estimate(0.0, 0.0), "0 ± 0"),
-        (Estimate(float("-inf"), float("nan")), "–"),
-    ],
-)
-def test_means_are_written_to_the_digits_that_mean_something(one, text):
-    """Two digits of the half width."""
-    assert written(one) == text
-
-
-@pytest.mark.parametrize(
-    ("share", "text"), [(0.0, "0%"), (1.0, "100%"), (1e-5, "0.1%"), (0.99999, "99.9%"), (1 / 3, "33.3%")]
-)
-def test_shares_near_nothing_and_everything_do_not_read_so(share, text):
-    """0% and 100% mean exactly that."""
-    assert written_share(Estimate(share, 0.0)) == text
-
-
-def test_the_best_policy_has_the_lowest_sum(trace, trace_with):
-    """And one alone is not the best of anything."""
-    sums = {policy: values["regret_plus_violation"].mean for policy, values in trace.summary().items()}
-    assert best_policy(trace) == min(sums, key=sums.get)
-    assert best_policy(trace_with(policies=["olp"])) is None
-    assert [row[0] for row in result_rows(trace)] == list(trace.policies)
-
-
-def test_labels_break_after_punctuation():
-    """Nothing is lost."""
-    lines = broken_label("linear-program:caution=-0.5,optimism=1")
-    assert lines == ["linear-program:", "caution=-0.5,", "optimism=1"]
-    assert "".join(broken_label("x" * 50)) == "x" * 50
+def test_what_is_not_known_is_not_drawn(trace_with):
+    """A policy that does not plan has no share of rounds with I_t = I*."""
+    trace = trace_with()
+    trace.records["olp"][:, Total.OPTIMAL_SET] = np.nan
+    (axes,) = draw_chart(metric_chart(trace, "optimal_set_share", trace.policies)).get_axes()
+    lines = {line.get_label(): line for line in curves_of(axes, trace.policies)}
+    assert len(lines["olp"].get_xdata()) == 0
+    assert len(lines["<b>&odd"].get_xdata()) == len(trace.rounds)

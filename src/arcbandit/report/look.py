@@ -1,0 +1,147 @@
+"""How figures look: colours, line styles, markers, sizes and fonts, the same in every figure."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TypedDict
+
+from arcbandit.errors import MissingExtraError
+
+# Okabe and Ito's colours, which the colour-blind tell apart, but for yellow, which nobody sees on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# As many styles and markers as make every combination new for dozens of lines.
+LINE_STYLES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+GUIDE_COLOUR = "#8A8A8A"
+GUIDE_TEXT_COLOUR = "#666666"
+TEXT_COLOUR = "#222222"
+QUIET_COLOUR = "#555555"
+SPAN_COLOURS = ("#F1F6FA", "#F7ECE6")
+
+# Inches.
+PANEL_WIDTH, PANEL_HEIGHT = 3.5, 2.7
+PAGE_WIDTH = 2.8  # of the axes on a page: narrow, so that letters stay legible on a phone
+LEFT, BOTTOM, TOP, GAP = 0.75, 0.62, 0.42, 0.25
+LETTER_WIDTH = 0.088  # of a label, on average
+LABEL_START = 0.28
+TITLE_HEIGHT, SUBTITLE_HEIGHT = 0.35, 0.2
+ROW_HEIGHT = 0.24  # of a chart whose vertical axis holds names
+NAME_LETTER = 0.075  # of such a name
+
+# Points.
+TITLE_SIZE, LABEL_SIZE, SMALL_SIZE = 13.0, 9.0, 8.0
+LINE_SPACING = 1.25
+DOTS_PER_INCH = 150
+
+STYLE = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
+    "font.size": LABEL_SIZE,
+    "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#666666",
+    "axes.labelcolor": TEXT_COLOUR,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.6,
+    "text.color": TEXT_COLOUR,
+    "xtick.color": "#444444",
+    "ytick.color": "#444444",
+    "svg.fonttype": "path",  # a page may open where the font is not installed
+    "svg.hashsalt": "arcbandit",
+    "pdf.fonttype": 42,
+}
+
+# Policies look the same in every figure; those that share a colour differ in style and marker.
+_ORDER = ("olp", "oplp", "optimistic3", "doc", "spoc", "blp", "thompson-lp")
+_LATER = ("sgoc", "loe2d", "lagrange-cb", "greedy", "drift-plus-penalty", "bandit-q")
+_PLACES = {name.replace("-", ""): place for place, name in enumerate(_ORDER + _LATER)}
+_FIRST_OF_OTHERS = 2 * len(COLOURS)  # beside a policy with a place of its own, another line takes none of theirs
+MANY = len(COLOURS) * len(MARKERS)  # of which no two look the same
+VARIANT = ", "  # what follows it in a label is a variant, in the colour of what stands before
+
+
+class Look(TypedDict):
+    """What tells a line from the others, as matplotlib calls it."""
+
+    color: str
+    linestyle: str
+    marker: str
+
+
+def look_at(place: int) -> Look:
+    """The look of a place in the order of colours, styles and markers."""
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        # Moved on by one with each turn, so that the first lines of two turns differ.
+        "linestyle": LINE_STYLES[(place + place // len(LINE_STYLES)) % len(LINE_STYLES)],
+        "marker": MARKERS[place % len(MARKERS)],
+    }
+
+
+def looks_of(labels: Sequence[str], chosen: Sequence[int | None]) -> list[Look]:
+    """A look for each line of a chart: that of the place chosen for it, if any, otherwise that of its policy.
+
+    A policy is known by its name or that of its class. Where its colour is taken, and for other labels, it is the next
+    place whose colour is free, if there is one.
+    """
+    bases = [label.partition(VARIANT)[0] for label in labels]
+    taken = {place for place in chosen if place is not None}
+    unchosen = list(dict.fromkeys(base for base, place in zip(bases, chosen, strict=True) if place is None))
+    known = {base: _PLACES[_plain(base)] for base in unchosen if _plain(base) in _PLACES}
+    places: dict[str, int] = {}
+    for base, place in known.items():
+        if place not in taken and look_at(place)["color"] not in {look_at(other)["color"] for other in taken}:
+            places[base] = place
+            taken.add(place)
+    for base in unchosen:
+        if base not in places:
+            places[base] = _next_place(taken, _FIRST_OF_OTHERS if known else 0)
+            taken.add(places[base])
+    looks = []
+    for label, base, own in zip(labels, bases, chosen, strict=True):
+        look = look_at(places[base] if own is None else own)
+        if label != base:
+            look["linestyle"] = ":"
+        looks.append(look)
+    return looks
+
+
+def _next_place(taken: set[int], first: int) -> int:
+    """The first place that differs from all that are taken in as much as can be: colour, then style, then marker."""
+    free = [place for place in range(first, first + MANY) if place not in taken]
+    others = [look_at(place) for place in taken]
+
+    def likeness(place: int) -> tuple[bool, ...]:
+        look = look_at(place)
+        return (
+            any(look["color"] == other["color"] for other in others),
+            any(look["linestyle"] == other["linestyle"] for other in others),
+            any(look["marker"] == other["marker"] for other in others),
+        )
+
+    return min(free, key=lambda place: (*likeness(place), place))
+
+
+def _plain(label: str) -> str:
+    return label.replace("-", "").lower()
+
+
+@contextlib.contextmanager
+def house_style() -> Iterator[None]:
+    """Our style on matplotlib's defaults, whatever the user's own settings are."""
+    check_matplotlib()
+    import matplotlib.style
+
+    with matplotlib.style.context(["default", STYLE]):
+        yield
+
+
+def check_matplotlib() -> None:
+    """Raise MissingExtraError where figures cannot be drawn."""
+    try:
+        import matplotlib.figure  # noqa: F401, and with it what matplotlib itself needs
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plots") from None

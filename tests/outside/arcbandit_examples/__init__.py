@@ -1,0 +1,1 @@
+"""Policies from outside arcbandit."""

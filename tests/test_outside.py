@@ -1,0 +1,119 @@
+"""A package from outside the tree brings a policy of its own, and it is used everywhere without a line of ours."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import arcbandit
+
+OUTSIDE = Path(__file__).parent / "outside"
+PAGE = Path(__file__).parents[1] / "docs" / "write-your-own-policy.md"
+
+USE_EVERYWHERE = """
+import json, pickle
+import arcbandit
+from arcbandit import checks, paper_instance, policy, restore, simulate
+from arcbandit_examples.bernstein import BernsteinOLP
+from arcbandit_examples.epsilon_greedy import EpsilonGreedyLP
+
+assert arcbandit.policies.registry.POLICIES["bernstein-olp"] is BernsteinOLP
+nu = paper_instance("nu")
+trace = simulate(nu, ["olp", "bernstein-olp", BernsteinOLP(scale=0.1), EpsilonGreedyLP()], 400, epochs=2)
+print(*trace.policies, sep=";")
+print(*(trace.regret[name][0, -1] > 0 for name in trace.policies))
+decider = policy("bernstein-olp", nu.revenue_floors, nu.context_probabilities, noise_scale=1.0, seed=4)
+for t in range(50):
+    decision = decider.decide(t % 3)
+    decider.update(t % 3, decision.arm, 1.0)
+twin = restore(json.loads(json.dumps(decider.snapshot())))
+assert [twin.decide(t % 3) for t in range(9)] == [decider.decide(t % 3) for t in range(9)]
+checks.check_policy(BernsteinOLP)
+checks.check_policy(EpsilonGreedyLP())
+decide = twin._state.kernels.decide
+print(sum(decide.stats.cache_hits.values()), sum(decide.stats.cache_misses.values()))
+"""
+
+
+def environment(folder):
+    """That of a process which finds the installed package, and ours where it is now."""
+    ours = Path(arcbandit.__file__).parents[1]
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ours)])}
+
+
+def run(arguments, **settings):
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, **settings)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder into which the package was installed, as a user installs it."""
+    source = tmp_path_factory.mktemp("source")
+    shutil.copytree(OUTSIDE, source / "package")
+    target = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    run([*pip, "--no-deps", "--no-build-isolation", "--target", str(target), str(source / "package")])
+    return target
+
+
+def test_a_policy_from_outside_is_used_everywhere(installed, tmp_path):
+    """By name, class and object; in simulations, online, in snapshots; its code is found on disk the second time."""
+    for _ in range(2):
+        lines = run([sys.executable, "-c", USE_EVERYWHERE], env=environment(installed), cwd=tmp_path)
+        names, grows, counts = lines.splitlines()
+        assert names == "olp;bernstein-olp;bernstein-olp(scale=0.1);epsilon-greedy-lp"
+        assert grows == "True True True True"
+    assert counts == "1 0"
+
+
+def test_the_command_line_knows_it(installed, tmp_path):
+    """It is listed with its dials, and simulated by name."""
+    command = [sys.executable, "-c", "from arcbandit.cli import main; main()"]
+    settings = {"env": environment(installed), "cwd": tmp_path}
+    listed = json.loads(run([*command, "policies", "--json"], **settings))["policies"]
+    (found,) = [entry for entry in listed if entry["name"] == "bernstein-olp"]
+    assert [dial["name"] for dial in found["dials"]] == ["scale"]
+    played = run(
+        [*command, "simulate", "nu", "--policy", "bernstein-olp:scale=0.5", "--horizon", "200", "--json"], **settings
+    )
+    assert "bernstein-olp:scale=0.5" in played
+
+
+def test_what_cannot_be_loaded_says_so(tmp_path):
+    """An entry point that leads nowhere is named when its policy is asked for, and harms nobody else."""
+    metadata = tmp_path / "broken-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[arcbandit.policies]\nlost = nowhere:Lost\nodd = json:dumps\n")
+    script = """
+from arcbandit import policy
+policy("olp")
+for name in ("lost", "odd"):
+    try:
+        policy(name)
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+    lines = run([sys.executable, "-c", script], env=environment(tmp_path), cwd=tmp_path).splitlines()
+    assert lines[0].startswith("InvalidInputError Policy 'lost' cannot be loaded by the entry point 'lost'")
+    assert "must be a subclass of Policy" in lines[1]
+
+
+@pytest.mark.parametrize("name", ["bernstein", "epsilon_greedy"])
+def test_the_page_shows_the_package_as_it_is(name):
+    """Every line of code on the page is one of the package, in its order."""
+    source = (OUTSIDE / "arcbandit_examples" / f"{name}.py").read_text()
+    shown = re.findall(rf"<!-- {name} -->\n```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert shown
+    place = 0
+    for part in shown:
+        found = source.find(part, place)
+        assert found >= 0, part
+        place = found + len(part)

@@ -1,6 +1,7 @@
 """Where compiled code is kept from one process to the next."""
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import numba
 
 CACHE_VARIABLE = "ARCBANDIT_CACHE_DIR"
+_setting = threading.RLock()  # held while Numba's setting is ours
 
 config: Any = numba.config
 
@@ -41,9 +43,10 @@ def cache_on_disk(dispatcher: Any, folder: Path) -> None:
 def numba_caching_in(folder: Path) -> Iterator[None]:
     """While it lasts, functions that are compiled with a cache have it in this folder."""
     # Numba reads the folder when caching is enabled, and has no argument for it.
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
+    with _setting:
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(folder)
+        try:
+            yield
+        finally:
+            config.CACHE_DIR = before

@@ -7,7 +7,7 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair, radius_factor
-from arcbandit.kernels.planner import Place, basis_number, least_value, pair_of_plan, pairs_of_plan, uses_exactly
+from arcbandit.kernels.planner import Place, basis_number, key_of_plan, least_value, slot_of_plan, uses_exactly
 from arcbandit.kernels.program import NO_FLOOR
 from arcbandit.policies.learner import Outcome
 from arcbandit.simulation.metrics import N_BY_ROW, N_TOTALS, FloorTotal, Total
@@ -114,8 +114,14 @@ def add_expected_of_all(world, problem, allocation, expected):
 def add_expected_of_plan(world, problem, planner, place, allocation, expected):
     """`add_expected_of_all` for a plan, which uses the pairs of its basis and no others."""
     performance = 0.0
-    for index in range(pairs_of_plan(planner)):
-        arm, context = pair_of_plan(planner, place, index)
+    # Two loops: one over both would ask at each of many contexts whether it is a slot by now.
+    for context in range(allocation.shape[1]):
+        arm = key_of_plan(planner, place, context)
+        revenue = world.revenues[arm, context] * allocation[arm, context]
+        add_to_rows(problem.arm_rows, arm, revenue, expected)
+        performance += revenue
+    for slot in range(expected.shape[0]):
+        arm, context = slot_of_plan(planner, place, slot)
         if context >= 0:
             revenue = world.revenues[arm, context] * allocation[arm, context]
             add_to_rows(problem.arm_rows, arm, revenue, expected)

@@ -19,11 +19,11 @@ from arcbandit.planning import PlanStatus as PlanStatus
 from arcbandit.planning import plan as plan
 from arcbandit.planning import solve_lp as solve_lp
 from arcbandit.policies.bandit_q import BanditQ as BanditQ
-from arcbandit.policies.base import Decision as Decision
-from arcbandit.policies.base import Decisions as Decisions
 from arcbandit.policies.base import Policy as Policy
 from arcbandit.policies.blp import BLP as BLP
 from arcbandit.policies.configuration import Configuration as Configuration
+from arcbandit.policies.decisions import Decision as Decision
+from arcbandit.policies.decisions import Decisions as Decisions
 from arcbandit.policies.doc import DOC as DOC
 from arcbandit.policies.drift_plus_penalty import DriftPlusPenalty as DriftPlusPenalty
 from arcbandit.policies.greedy import Greedy as Greedy

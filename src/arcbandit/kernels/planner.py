@@ -53,7 +53,7 @@ class Planner(NamedTuple):
 
 
 def make_planner(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int) -> Planner:
-    """A planner for problems of this shape that has planned nothing yet; of no arms, for a rule that does not plan."""
+    """A planner for problems of this shape that has planned nothing yet."""
     return Planner(
         lean=np.zeros(2),
         coefficients=np.zeros((len(Coefficient), n_arms, n_contexts)),

@@ -25,6 +25,7 @@ def allocate(learner, context, t, stream):
     """Play argmax (eta + Q) UCB, eta = scale * sqrt(T); a pair never played has an infinite one."""
     allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
+    unit = learner.settings[0].mean_bound
     settings = learner.settings
     factor = radius_factor(allocation.size, t, settings[0].noise_scale)
     weight = learner.dials[0].penalty_scale * math.sqrt(settings[0].horizon)
@@ -34,7 +35,7 @@ def allocate(learner, context, t, stream):
         for arm in range(n_arms):
             allocation[arm, column] = 0.0
             if learner.problem.available[arm, column]:
-                bound = scaled_bound(learner, arm, column, factor)
+                bound = scaled_bound(learner.statistics, unit, arm, column, factor)
                 score = (weight + learner.memory.by_arm[ByArmRow.QUEUE, arm]) * bound
                 if best < 0 or score > largest:
                     best = arm
@@ -48,7 +49,8 @@ def allocate(learner, context, t, stream):
 @kernel
 def learn(learner, context, arm, reward):
     """Let the queues grow by the floors, and that of the arm fall by its reward."""
-    add_to_queues(learner, arm, reward, learner.memory.by_arm[ByArmRow.QUEUE])
+    queues = learner.memory.by_arm[ByArmRow.QUEUE]
+    add_to_queues(learner.problem.floors, learner.settings[0].mean_bound, arm, reward, queues)
 
 
 class DriftPlusPenalty(Policy):

@@ -130,19 +130,29 @@ def add_expected_of_plan(world, problem, planner, place, allocation, expected):
 
 
 @kernel
-def measure_allocation(world, problem, allocation, planner, of_basis, outcome, meters):
-    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round.
-
-    `of_basis`: the allocation is the planner's plan, and nothing else wrote to it.
-    """
+def expect_of_all(world, problem, allocation, meters):
+    """Write what each row earns in expectation; return the sum over all pairs."""
     expected = meters.by_row[FloorTotal.EXPECTED_NOW]
     for row in range(expected.shape[0]):
         expected[row] = 0.0
-    if of_basis and allocation.size > MANY_PAIRS:
-        place = place_of(outcome)
-        performance = add_expected_of_plan(world, problem, planner, place, allocation, expected)
-    else:
-        performance = add_expected_of_all(world, problem, allocation, expected)
+    return add_expected_of_all(world, problem, allocation, expected)
+
+
+@kernel
+def expect_of_plan(world, problem, allocation, planner, outcome, meters):
+    """`expect_of_all` for a rule that plans: by the pairs of the plan alone, where that is faster."""
+    if allocation.size <= MANY_PAIRS or not is_of_basis(outcome):
+        return expect_of_all(world, problem, allocation, meters)
+    expected = meters.by_row[FloorTotal.EXPECTED_NOW]
+    for row in range(expected.shape[0]):
+        expected[row] = 0.0
+    return add_expected_of_plan(world, problem, planner, place_of(outcome), allocation, expected)
+
+
+@kernel
+def measure_allocation(world, problem, performance, meters):
+    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round."""
+    expected = meters.by_row[FloorTotal.EXPECTED_NOW]
     violation = 0.0
     for row in range(expected.shape[0]):
         floor = problem.floors[row]

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arcbandit import OLP, Instance, Summary, Trace, policy, simulate
+from arcbandit import OLP, Instance, Summary, Trace, simulate
+from arcbandit import policy as policy_by_name
 from arcbandit.compilation import cuda
 from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.simulation import device, run
@@ -186,7 +187,7 @@ def test_kernels_pass_what_the_loop_takes(name):
         *("world", "learner", "meters", "stream", "first", "last", "record")
     ]
     optimum = find_optimum(NU, None)
-    task = Task(NU, name, policy(name), "gaussian", None, optimum, 0.1, 10, 0, 0, np.array([10]), 5)
+    task = Task(NU, name, policy_by_name(name), "gaussian", None, optimum, 0.1, 10, 0, 0, np.array([10]), 5)
     tuples = {"world": make_world(task)} | tuples_of(bind(task, task.policy).learner, window=5)
     entries = entries_of(tuples)
     variables = {field.variable: value for field, value in entries}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arcbandit.floors import GroupFloor
     from arcbandit.instance import Instance
     from arcbandit.oracle import Analysis, analyse
-    from arcbandit.planning import Plan, PlanStatus, plan, solve_lp
+    from arcbandit.planning import Plan, Planner, PlanStatus, QuickPlan, plan, solve_lp
     from arcbandit.policies.bandit_q import BanditQ
     from arcbandit.policies.base import Decision, Policy
     from arcbandit.policies.blp import BLP
@@ -71,8 +71,10 @@ __all__ = [
     "Optimistic3",
     "Plan",
     "PlanStatus",
+    "Planner",
     "PlanningError",
     "Policy",
+    "QuickPlan",
     "Summary",
     "ThompsonLP",
     "Trace",
@@ -109,7 +111,9 @@ _HOME = {
     "Optimistic3": "arcbandit.policies.optimistic3",
     "Plan": "arcbandit.planning",
     "PlanStatus": "arcbandit.planning",
+    "Planner": "arcbandit.planning",
     "Policy": "arcbandit.policies.base",
+    "QuickPlan": "arcbandit.planning",
     "SGOC": "arcbandit.policies.sgoc",
     "SPOC": "arcbandit.policies.spoc",
     "Summary": "arcbandit.simulation.summary",

@@ -33,7 +33,7 @@ ATTEMPTS = 6
 MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
 NOT_SOUND = -1  # in place of a PlanStatus: a number of the problem is not finite, too large, or a weight below zero
 
-# Stands for the function that finds a packed Task, until `bound` gives `plan_task` a copy with its own.
+# Stands for the function that finds a packed Task, until `bound` gives `plan` a copy with its own.
 unpack_task: Any = None
 
 
@@ -271,8 +271,8 @@ def value_of_plan(program, basis, allocation):
     return value
 
 
-def plan_task(numbers, cold, largest, least_shortfall, owner):
-    """`find_plan` for calls from Python, of a packed Task; return (PlanStatus, whether floors are only just met, value).
+def plan(numbers, cold, largest, least_shortfall, owner):
+    """`find_plan` for calls from Python, of a packed Task: (PlanStatus, whether floors are only just met, value).
 
     `cold` forgets the basis. If `largest` is above zero, the amounts of the floors are taken in first, and the status
     is NOT_SOUND if a number is beyond `largest`, not finite, or a weight below zero. If floors are only just met, the

@@ -5,9 +5,10 @@ does so for many problems of one shape, `memory` is what the kernel works in, an
 """
 
 from arcbandit.kernels.program import PlanStatus
-from arcbandit.planning.planner import Planner, QuickPlan
+from arcbandit.planning.planner import Planner
 from arcbandit.planning.plans import ActiveSet, Plan, PlannedFloors
 from arcbandit.planning.program import Solution, assemble_program, make_program, solve_program
+from arcbandit.planning.quick_plan import QuickPlan
 from arcbandit.planning.solve import plan, plan_over_all_floors, solve_lp
 
 __all__ = [

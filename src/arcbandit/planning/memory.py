@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from arcbandit.compilation.compile import bound, entry_kernel
 from arcbandit.compilation.packing import config, kind_of, packed, unpacker
-from arcbandit.kernels.planning import Task, plan_task
+from arcbandit.kernels.planning import Task, plan
 from arcbandit.kernels.program import Basis, ByRow, Program, Workspace, make_basis, make_workspace
 
 Floats = NDArray[np.float64]
@@ -66,7 +66,7 @@ def layout_of(shape: Shape) -> Layout:
     addresses: list[int] = []
     n_bytes = 0
 
-    def place_of(array: NDArray[Any]) -> Place:
+    def place_of(array: NDArray[Any]) -> Any:
         nonlocal n_bytes
         place = Place(array.shape, array.dtype, n_bytes)
         addresses.append(len(numbers))
@@ -152,9 +152,7 @@ class Memory:
 
 @functools.cache
 def planning_kernel() -> Callable[..., tuple[int, bool, float]]:
-    """`kernels.planning.plan_task`, compiled once for all who plan from Python."""
+    """`kernels.planning.plan`, compiled once for all who plan from Python."""
     kind = kind_of(_example(Shape(1, 1, 1, 1)))
-    compiled: Callable[..., tuple[int, bool, float]] = bound(
-        entry_kernel, plan_task, unpack_task=unpacker(kind)
-    ).compiled
+    compiled: Callable[..., tuple[int, bool, float]] = bound(entry_kernel, plan, unpack_task=unpacker(kind)).compiled
     return compiled

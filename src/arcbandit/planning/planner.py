@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,80 +14,19 @@ from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm, by_arm
 from arcbandit.inputs.values import LARGEST_NUMBER, choice, instance_of, truth
 from arcbandit.instance import Instance
 from arcbandit.kernels.planning import NOT_SOUND
-from arcbandit.kernels.program import PlanStatus, make_basis
+from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning.memory import NOBODY, Memory, Shape, planning_kernel
-from arcbandit.planning.plans import Plan
-from arcbandit.planning.program import Solution
-from arcbandit.planning.solve import WHERE_INFEASIBLE, solve_checked
+from arcbandit.planning.quick_plan import QuickPlan, Terms, prove
+from arcbandit.planning.solve import WHERE_INFEASIBLE
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column, Labelled, Names, Table
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 FLOAT = np.dtype(np.float64)
 OPTIMAL, INFEASIBLE = PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE
 ARRAY = np.ndarray
-
-
-class Problem(NamedTuple):
-    """A planning problem, checked."""
-
-    objective: Floats  # mu_obj, shape (K, C)
-    revenue: Floats  # mu_cons, shape (K, C)
-    probabilities: Floats  # p, shape (C,)
-    floors: Floors
-    available: Flags  # shape (K, C)
-
-
-class QuickPlan:
-    """What a `Planner` found, by the word of the simplex method; `certified` gives the proof.
-
-    `status` is OPTIMAL, or INFEASIBLE for a plan of least shortfall. `allocation` has shape (K, C); `prices`, what the
-    last unit of each floor costs, shape (M,), are those of the arms and then of the groups.
-    """
-
-    __slots__ = ("_planner", "_problem", "allocation", "prices", "status", "value")
-
-    def __init__(
-        self,
-        status: PlanStatus,
-        allocation: Floats,
-        value: float,
-        prices: Floats,
-        planner: "Planner",
-        problem: tuple[Floats, Floats | None, Floats | None, Floats | None] | None,
-    ) -> None:
-        self.status = status
-        self.allocation = allocation
-        self.value = value
-        self.prices = prices
-        self._planner = planner
-        self._problem = problem  # as far as it is not the planner's: objective, revenue, amounts, probabilities
-
-    def __repr__(self) -> str:
-        return f"QuickPlan(status={self.status!r}, value={self.value!r}, prices={self.prices!r})"
-
-    def certified(self) -> Plan:
-        """The `Plan` with its certificate; PlanningError if this plan cannot be proven right.
-
-        An optimal plan is proven as it stands; one of least shortfall is sought again, from nothing.
-        """
-        if self._problem is None:
-            raise InvalidInputError("copy must be True for a plan that is to be certified: its problem was not kept.")
-        objective, revenue, amounts, probabilities = self._problem
-        problem = self._planner._problem_of(
-            objective, objective if revenue is None else revenue, amounts, probabilities
-        )
-        found = None
-        if self.status == OPTIMAL:
-            n_rows = len(self.prices)
-            no_basis = make_basis(objective.shape[1], n_rows)
-            found = Solution(
-                OPTIMAL, self.allocation.copy(), self.prices, np.zeros(n_rows), np.zeros(n_rows), no_basis
-            )
-        return _proven(problem, "least_shortfall", found)
 
 
 class Planner:
@@ -130,17 +69,17 @@ class Planner:
         self._arms = agreed_names(ARMS, arms, by_floor, mask)
         self._contexts = agreed_names(CONTEXTS, contexts, by_probability, mask)
         amounts = _first_vector(by_floor, ARMS, self._arms, signed=True)
-        self._probabilities = _first_vector(by_probability, CONTEXTS, self._contexts, signed=False)
-        self._shape = len(amounts), len(self._probabilities)
+        probabilities = _first_vector(by_probability, CONTEXTS, self._contexts, signed=False)
+        self._shape = len(amounts), len(probabilities)
         names = tuple(map(str, range(len(amounts)))) if self._arms is None else self._arms.names
         groups = named_groups(group_floors, names, arms_have_names=self._arms is not None)
-        self._floors = Floors.of(names, amounts, groups)
-        self._available = availability(
+        opened = availability(
             "available",
             in_order(mask, arms=self._arms, contexts=self._contexts),
             self._shape,
             range(self._shape[1]) if self._contexts is None else self._contexts.names,
         )
+        self._terms = Terms(Floors.of(names, amounts, groups), probabilities, opened)
         self._prepare()
 
     @classmethod
@@ -175,32 +114,26 @@ class Planner:
 
     def __repr__(self) -> str:
         n_arms, n_contexts = self._shape
-        return f"<Planner: {n_arms} x {n_contexts}, {len(self._floors)} floors, {'cold' if self._cold else 'warm'}>"
+        return (
+            f"<Planner: {n_arms} x {n_contexts}, {len(self._terms.floors)} floors, {'cold' if self._cold else 'warm'}>"
+        )
 
     # What a planner is made of, once it is checked.
-    _ARGUMENTS = (
-        "_arms",
-        "_available",
-        "_cold",
-        "_contexts",
-        "_floors",
-        "_least_shortfall",
-        "_probabilities",
-        "_shape",
-    )
+    _ARGUMENTS = ("_arms", "_cold", "_contexts", "_least_shortfall", "_shape", "_terms")
 
     def _prepare(self) -> None:
         """Make the memory to plan in."""
-        rows = self._floors.coupling_rows()
+        rows = self._terms.floors.coupling_rows()
         memory = Memory(Shape(*self._shape, len(rows.floors), rows.arm_rows.shape[1]))
         program = memory.places.program
-        memory.array(program.available)[...] = self._available
+        memory.array(program.available)[...] = self._terms.available
         memory.array(program.arm_rows)[...] = rows.arm_rows
         self._objective, self._revenue = memory.array(program.objective), memory.array(program.revenue)
         self._weights = memory.array(program.weights)
         self._amounts = memory.array(memory.places.amounts)
         self._prices = memory.array(memory.places.prices)
         self._allocation = memory.allocation
+        self._usual = True  # whether the floors and probabilities in the memory are those of the planner
         self._usual_floors_and_weights()
         self._alike, self._apart = memory.task("root", "revenue"), memory.task("root")
         self._memory = memory
@@ -255,16 +188,16 @@ class Planner:
             elif status == 1 and self._least_shortfall:
                 found = INFEASIBLE
             else:
-                return self._plan_with_care(status, task is self._apart)
-            if not copy:
-                return QuickPlan(found, self._allocation, value, self._prices, self, None)
+                return self._plan_with_care(status, apart=constraint_means is not None)
+            if copy is not True and not truth("copy", copy):
+                return QuickPlan(found, self._allocation, value, self._prices, None)
             return QuickPlan(
                 found,
                 self._allocation.copy(),
                 value,
                 self._prices.copy(),
-                self,
                 (
+                    self._terms,
                     self._objective.copy(),
                     None if constraint_means is None else self._revenue.copy(),
                     None if usual else self._amounts.copy(),
@@ -273,49 +206,34 @@ class Planner:
             )
 
     def _usual_floors_and_weights(self) -> None:
-        self._amounts[...] = self._floors.amounts
-        self._weights[...] = self._probabilities
-        self._usual = True
+        self._amounts[...] = self._terms.floors.amounts
+        self._weights[...] = self._terms.probabilities
 
-    def _plan_with_care(self, status: int, apart: bool) -> QuickPlan:
-        """The answer where the simplex method's own word will not do: a plan that is proven, or an error."""
-        objective = self._objective.copy()
-        revenue = self._revenue.copy() if apart else None
-        amounts, weights = self._amounts.copy(), self._weights.copy()
-        if status == NOT_SOUND:
-            self._refuse(objective, revenue, amounts, weights)
-        problem = self._problem_of(objective, objective if revenue is None else revenue, amounts, weights)
-        found = _proven(problem, "least_shortfall" if self._least_shortfall else "raise")
-        prices = found.floors.prices.copy()
-        return QuickPlan(
-            found.status, found.allocation, found.value, prices, self, (objective, revenue, amounts, weights)
+    def _plan_with_care(self, status: int, *, apart: bool) -> QuickPlan:
+        """The answer where the word of the simplex method will not do: a plan that is proven, or an error."""
+        given = (
+            self._objective.copy(),
+            self._revenue.copy() if apart else None,
+            self._amounts.copy(),
+            self._weights.copy(),
         )
+        if status == NOT_SOUND:
+            self._refuse(*given)
+        found = prove(self._terms, *given, on_infeasible="least_shortfall" if self._least_shortfall else "raise")
+        return QuickPlan(found.status, found.allocation, found.value, found.floors.prices.copy(), (self._terms, *given))
 
     def _refuse(self, objective: Floats, revenue: Floats | None, amounts: Floats, weights: Floats) -> None:
         """Say which number is the one that cannot be planned with."""
         of_arm = () if self._arms is None else (Axis("arm", self._arms.names),)
         of_context = () if self._contexts is None else (Axis("context", self._contexts.names),)
         of_pair = (*of_arm, *of_context) if of_arm and of_context else ()
-        matrices = {"mean_rewards": objective} if revenue is None else {
-            "mean_rewards": objective,
-            "constraint_means": revenue,
-        }
+        matrices = {"mean_rewards": objective} | ({} if revenue is None else {"constraint_means": revenue})
         for field, means in matrices.items():
             check_amounts(field, means, *of_pair)
         check_amounts("revenue_floors", amounts[: self._shape[0]], *of_arm)
         check_amounts("context_probabilities", weights, *of_context, signed=False)
         for field, means in matrices.items():
             check_amounts(f"context_probabilities * {field}", weights * means, *of_pair)
-
-    def _problem_of(
-        self, objective: Floats, revenue: Floats, amounts: Floats | None, weights: Floats | None
-    ) -> Problem:
-        floors = self._floors
-        if amounts is not None:
-            floors = Floors.of(floors.arms, amounts[: floors.n_arms], floors.groups)
-        return Problem(
-            objective, revenue, self._probabilities if weights is None else weights, floors, self._available
-        )
 
     def _plain(self, mean_rewards: Any, constraint_means: Any, revenue_floors: Any, context_probabilities: Any) -> Any:
         """The arguments of `plan` as arrays of the right shape, in the planner's order; numbers are not checked yet."""
@@ -356,19 +274,3 @@ def _first_vector(given: "Labelled", axis: str, names: "Names | None", *, signed
     count = len(names.names)
     said = f"{names.source} names {count} {axis}"
     return vector(given.field, array, count, said, Axis(kind, names.names), signed=signed)
-
-
-def _proven(problem: Problem, on_infeasible: str, found: Solution | None = None) -> Plan:
-    """The certified plan of a problem, as `solve_lp` makes it."""
-    objective, revenue, probabilities, floors, available = problem
-    return solve_checked(
-        objective,
-        revenue,
-        probabilities,
-        floors,
-        available,
-        "simplex",
-        on_infeasible,
-        found=found,
-        say_kinds=True,
-    )

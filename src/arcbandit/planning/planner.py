@@ -34,9 +34,9 @@ class Planner:
 
     It allocates its memory once, and a call with contiguous arrays of floats costs little more than the simplex method
     itself. Floors, group floors, `available` and labels are as for `solve_lp`; `arms` and `contexts` give names. Each
-    plan starts from nothing, so that it depends on the arguments alone, and is the plan of `solve_lp` to the last bit.
-    With `warm`, each starts from where the last one ended, which is faster if problems change little: it is optimal as
-    well, but where several plans are, which one is found depends on what was planned before.
+    plan starts from nothing, so that it depends on the arguments alone: allocation and prices are those of `solve_lp`
+    to the last bit. With `warm`, each plan starts from the basis of the last one, which is faster if problems change
+    little: it is optimal as well, but if several plans are, which one is found depends on what was planned before.
 
     A planner may be shared by threads, which then wait for each other. A copy of it, or one that was pickled, is made
     of the same arguments and remembers no plan.
@@ -104,6 +104,7 @@ class Planner:
             warm=warm,
         )
 
+    # Memory holds addresses, and a lock cannot be stored.
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._ARGUMENTS}
 
@@ -134,7 +135,7 @@ class Planner:
         self._prices = memory.array(memory.places.prices)
         self._allocation = memory.allocation
         self._usual = True  # whether the floors and probabilities in the memory are those of the planner
-        self._usual_floors_and_weights()
+        self._write_usual()
         self._alike, self._apart = memory.task("root", "revenue"), memory.task("root")
         self._memory = memory
         self._kernel = planning_kernel()
@@ -176,12 +177,13 @@ class Planner:
                 task = self._apart
             usual = revenue_floors is None and context_probabilities is None
             if not usual or not self._usual:
-                self._usual_floors_and_weights()
-                self._usual = usual
+                self._usual = False  # until all is written: an interrupt may come in between
+                self._write_usual()
                 if revenue_floors is not None:
                     self._amounts[: shape[0]] = revenue_floors
                 if context_probabilities is not None:
                     self._weights[...] = context_probabilities
+                self._usual = usual
             status, only_just, value = self._kernel(task, self._cold, LARGEST_NUMBER, self._least_shortfall, NOBODY)
             if status == 0 and not only_just:
                 found = OPTIMAL
@@ -205,7 +207,8 @@ class Planner:
                 ),
             )
 
-    def _usual_floors_and_weights(self) -> None:
+    def _write_usual(self) -> None:
+        """Put the planner's own floors and probabilities into the memory."""
         self._amounts[...] = self._terms.floors.amounts
         self._weights[...] = self._terms.probabilities
 

@@ -248,29 +248,6 @@ def take_in(program, amounts, largest):
     return sound
 
 
-@rare_kernel
-def write_prices(workspace, prices):
-    """Write the prices of an evaluated basis, shape (M,), with zero for those that rounding left below it."""
-    for row in range(prices.shape[0]):
-        prices[row] = max(workspace.by_row[ByRow.PRICE, row], 0.0)
-
-
-@rare_kernel
-def value_of_plan(program, basis, allocation):
-    """What an allocation earns whose pairs are those of the basis."""
-    value = 0.0
-    for context in range(basis.key.shape[0]):
-        key = basis.key[context]
-        if key >= 0:
-            value += objective_of(program, key, context) * allocation[key, context]
-    for slot in range(basis.slot_arm.shape[0]):
-        context = basis.slot_context[slot]
-        if context >= 0:
-            arm = basis.slot_arm[slot]
-            value += objective_of(program, arm, context) * allocation[arm, context]
-    return value
-
-
 def plan(numbers, cold, largest, least_shortfall, owner):
     """`find_plan` for calls from Python, of a packed Task: (PlanStatus, whether floors are only just met, value).
 
@@ -289,8 +266,18 @@ def plan(numbers, cold, largest, least_shortfall, owner):
             workspace.by_row[ByRow.SHORTFALL_PRICE, row] = 0.0
     status = find_plan(program, basis, least_shortfall, owner, workspace, allocation)
     only_just = False
-    if has_row and status == PlanStatus.OPTIMAL:
-        for row in range(prices.shape[0]):
+    for row in range(prices.shape[0]):
+        prices[row] = max(workspace.by_row[ByRow.PRICE, row], 0.0)
+        if has_row and status == PlanStatus.OPTIMAL:
             only_just |= workspace.by_row[ByRow.SHORTFALL_PRICE, row] != 0.0
-    write_prices(workspace, prices)
-    return np.int64(status), only_just, value_of_plan(program, basis, allocation)
+    # Only pairs of the basis have shares. Here are its keys, then its slots.
+    value = 0.0
+    n_contexts = basis.key.shape[0]
+    for place in range(n_contexts + prices.shape[0]):
+        if place < n_contexts:
+            arm, context = basis.key[place], np.int32(place)
+        else:
+            arm, context = basis.slot_arm[place - n_contexts], basis.slot_context[place - n_contexts]
+        if arm >= 0 and context >= 0:
+            value += objective_of(program, arm, context) * allocation[arm, context]
+    return np.int64(status), only_just, value

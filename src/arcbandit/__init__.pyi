@@ -15,7 +15,9 @@ from arcbandit.instance import Instance as Instance
 from arcbandit.oracle import Analysis as Analysis
 from arcbandit.oracle import analyse as analyse
 from arcbandit.planning import Plan as Plan
+from arcbandit.planning import Planner as Planner
 from arcbandit.planning import PlanStatus as PlanStatus
+from arcbandit.planning import QuickPlan as QuickPlan
 from arcbandit.planning import plan as plan
 from arcbandit.planning import solve_lp as solve_lp
 from arcbandit.policies.bandit_q import BanditQ as BanditQ

@@ -147,7 +147,7 @@ class TestEveryPolicy:
                 decider.update(0, 0, reward)
             with pytest.raises(InvalidInputError, match="reward must be"):
                 decider.update_many([0, 0], [0, 0], [1.0, reward])
-        with pytest.raises(InvalidInputError, match="equally many"):
+        with pytest.raises(InvalidInputError, match="equal in number"):
             decider.update_many([0, 0], [0], [1.0])
         assert decider.snapshot() == before
 

@@ -1,4 +1,4 @@
-"""Where compiled code is kept from one process to the next."""
+"""Where compiled code is kept between processes."""
 
 import os
 import threading
@@ -34,7 +34,7 @@ def cache_folder(name: str) -> Path | None:
 
 
 def cache_on_disk(dispatcher: Any, folder: Path) -> None:
-    """Let a compiled function find its code of an earlier process in a folder, and leave it there."""
+    """Let a compiled function load its code from a folder, if an earlier process left it there, and save it there."""
     with numba_caching_in(folder):
         dispatcher.enable_caching()
 

@@ -1,4 +1,4 @@
-"""What a kernel's machine code follows from, as one short word: its code, that of all it calls, and their constants.
+"""A hash of all that determines a kernel's machine code: its code, that of all it calls, and their constants.
 
 Numba's disk cache looks at the file of the function that is called from Python alone, so an edit in a kernel that it
 calls would go unnoticed. The cache folder of an entry is therefore named after this word. The text of docstrings,
@@ -23,7 +23,7 @@ from numba.core import types
 
 config: Any = numba.config
 
-# The files of this room that decide what code is made of a kernel.
+# The files of this room that determine the code made from a kernel.
 COMPILERS = ("compile.py", "numba_pipeline.py", "numba_options.py", "packing.py")
 # What these hold follows from their versions: compiled code has its own versions of it.
 KNOWN_MODULES = ("math", "cmath", "operator", "builtins", "numpy", "numba", "llvmlite")

@@ -1,4 +1,4 @@
-"""Drift plus penalty: play the arm of the largest upper bound, weighted by what its floor is owed."""
+"""Drift plus penalty: play the arm with the largest upper bound, weighted by its unmet floor."""
 
 import enum
 import math
@@ -22,7 +22,7 @@ class ByArmRow(enum.IntEnum):
 
 @kernel
 def allocate(learner, context, t, stream):
-    """Play argmax (eta + Q) UCB, eta = scale * sqrt(T); a pair never played has an infinite one."""
+    """Play argmax (eta + Q) UCB, eta = scale * sqrt(T); the UCB of a pair never played is infinite."""
     allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
     unit = learner.settings[0].mean_bound
@@ -56,10 +56,10 @@ def learn(learner, context, arm, reward):
 class DriftPlusPenalty(Policy):
     """Drift-plus-penalty with upper confidence bounds, after LFG [li2019].
 
-    A queue Q gathers what each arm's realised rewards miss of its floor; the arm of the largest (eta + Q) UCB is
-    played, eta = sqrt(T). No linear program, and no use of the contexts' probabilities. Adapted: floors on revenue
-    in place of floors on how often an arm is played. Its choices are deterministic, so regret and violation summed
-    round by round look worse than their sums with sign.
+    A queue Q accumulates how far each arm's realised rewards fall short of its floor; the arm with the largest
+    (eta + Q) UCB is played, eta = sqrt(T). It needs no linear program and no context probabilities. Adapted: floors on
+    revenue instead of on how often an arm is played. Its choices are deterministic, so regret and violation summed
+    round by round look worse than the signed sums.
 
     >>> policy = DriftPlusPenalty([0.1, 0.1], [0.5, 0.5], reward_bounds=(0, 1), horizon=1000, seed=1)
     >>> for round_number in range(1000):

@@ -24,13 +24,13 @@ class ByArmRow(enum.IntEnum):
 
 
 class PairScratch(enum.IntEnum):
-    """What is worked out per pair."""
+    """What is computed per pair."""
 
     SCORES = 0
 
 
 class ArmScratch(enum.IntEnum):
-    """What is worked out per arm."""
+    """What is computed per arm."""
 
     WEIGHTS = 0
 
@@ -116,10 +116,10 @@ class LagrangeCB(Policy):
     """LagrangeCBwLC, SquareCB against Hedge [slivkins2024].
 
     SquareCB plays on mean * (1 + eta nu / lambda); Hedge moves nu, a distribution over the floors and time, towards
-    floors that the realised rewards miss. eta = 2 / `margin`, where `margin` is by what fraction all floors could be
-    exceeded at once. Adapted: means of pairs are the regression, gamma = sqrt(K T / (kappa log T)), a pair never
-    played counts as the best, floors of zero are left out. Slow at the rates of theory, and oscillates at higher
-    ones: the sum of its shortfalls looks far worse than its shortfall in total.
+    floors that the realised rewards miss. eta = 2 / `margin`, where `margin` is the fraction by which all floors could
+    be exceeded at once. Adapted: means of pairs are the regression, gamma = sqrt(K T / (kappa log T)), a pair never
+    played counts as the best, floors of zero are left out. Slow at the theoretical rates, and oscillates at higher
+    ones: its shortfalls summed round by round look far worse than its total shortfall.
 
     >>> policy = LagrangeCB([0.1, 0.1], [0.5, 0.5], reward_bounds=(0, 1), horizon=1000, seed=1)
     >>> for round_number in range(1000):

@@ -37,13 +37,13 @@ class ByArmRow(enum.IntEnum):
 
 
 class PairScratch(enum.IntEnum):
-    """What is worked out per pair."""
+    """What is computed per pair."""
 
     BOUNDS = 0
 
 
 class ArmScratch(enum.IntEnum):
-    """What is worked out per arm."""
+    """What is computed per arm."""
 
     GAPS = 0
 
@@ -58,7 +58,7 @@ def step_optimistic_dual(n_arms, queues, before, gaps):
 
 @kernel
 def allocate(learner, context, t, stream):
-    """Write the softmax of logits that grow by (1 + Q) U / alpha each round, then move the dual as it expects to earn.
+    """Write the softmax of logits that grow by (1 + Q) U / alpha each round, then step the dual by expected revenue.
 
     The logits are kept relative to the largest of their column.
     """
@@ -104,7 +104,7 @@ def allocate(learner, context, t, stream):
 
 @kernel
 def learn(learner, context, arm, reward):
-    """Move the dual as the round earned, if that is what it sees."""
+    """Step the dual by the realised reward, if that is what it sees."""
     if learner.dials[0].dual == Dual.REALISED:
         unit = learner.settings[0].mean_bound
         floors = learner.problem.floors
@@ -121,9 +121,9 @@ def learn(learner, context, arm, reward):
 class Optimistic3(Policy):
     """Optimistic primal-dual with softmax [guo2025].
 
-    Each context has a logit for each arm, which grows by its upper bound times 1 + Q, Q the price of the arm's floor;
-    w(t) is their softmax, and Q follows the shortfall expected of it, extrapolated by one round. No step size.
-    Adapted: several floors, one softmax for each context, and the expected shortfall summed over contexts by their
+    Each pair has a logit that grows by its upper bound times 1 + Q, where Q is the price of the arm's floor; w(t) is
+    the softmax over arms, and Q follows its expected shortfall, extrapolated by one round. There is no step size.
+    Adapted: several floors, one softmax per context, and the expected shortfall summed over contexts by their
     probabilities. On the paper's instance nu it behaves like OLP: regret flat, violation like sqrt(T). With `dual`
     "context" or "realised" it oscillates and does far worse.
 

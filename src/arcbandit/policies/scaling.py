@@ -1,12 +1,12 @@
-"""Rewards and floors in units of an upper bound on the mean rewards, for rules whose rates ask for that."""
+"""Rewards and floors in units of an upper bound on the mean rewards, for rules whose rates require that."""
 
 import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair
 
-LARGEST = 1e9  # scaled numbers are cut here, so that no reward, however large, makes an infinity
-NEGLIGIBLE = 1e-100  # a floor this low is none
+LARGEST = 1e9  # scaled numbers are clipped here, so that no reward, however large, makes an infinity
+NEGLIGIBLE = 1e-100  # a floor this low counts as zero
 
 
 @kernel

@@ -1,8 +1,8 @@
 """The kernels of a GPU, written out for a rule and a shape.
 
-What the CPU keeps in arrays of a policy, a thread keeps in local arrays, whose shapes must be known when the kernel is
-compiled. The kernel is therefore written out field by field of the tuples that `play_rounds` takes, and starts from the
-values that a policy fresh from its shell has.
+What the CPU keeps in a policy's arrays, a thread keeps in local arrays, whose shapes must be known when the kernel is
+compiled. The kernel is therefore written out for each field of the tuples that `play_rounds` takes, and starts from the
+values of a new policy.
 """
 
 import math
@@ -27,17 +27,17 @@ from arcbandit.simulation.world import World
 Floats = NDArray[np.float64]
 
 
-# What a thread only reads stays in the memory that all threads share; estimated probabilities are an epoch's own.
+# What threads only read stays in memory that all threads share; estimated probabilities belong to one epoch.
 READ_ONLY = ("world", "learner.problem", "learner.settings", "learner.dials")
 WRITTEN = ("learner.problem.context_probabilities",)
-# Observed rewards: their number is no part of a shape, or every set of them would need a kernel of its own.
+# Observed rewards: their number is not part of the shape, otherwise each set of them would need its own kernel.
 OF_ANY_LENGTH = ("world.samples", "world.sample_start")
 
 
 class Field(NamedTuple):
     """An array or number somewhere in nested tuples, shared by all threads or local.
 
-    It is a number or an array of any length, or of this shape and type.
+    Without a shape it is a number or an array of any length.
     """
 
     path: str  # the names of the fields that lead to it, joined by dots
@@ -63,7 +63,7 @@ class Field(NamedTuple):
 
 
 def tuples_of(learner: Learner, window: int) -> dict[str, Any]:
-    """The arguments of `play_rounds` that a policy brings and that hold arrays, nothing seen yet."""
+    """The arguments of `play_rounds` that hold a policy's arrays, before anything was seen."""
     return {"learner": learner, "meters": make_meters(learner.problem.floors.shape[0], window)}
 
 
@@ -98,7 +98,7 @@ NESTED: dict[Any, Any] = {kind: kind for kind in TUPLES}
 
 
 def start_values(entries: list[tuple[Field, Any]]) -> Floats:
-    """What the local arrays hold before round 1, one after the other; whole numbers are small enough to be floats."""
+    """What the local arrays hold before round 1, concatenated; whole numbers are small enough to be exact floats."""
     return np.concatenate([value.ravel().astype(np.float64) for field, value in entries if not field.shared])
 
 
@@ -137,12 +137,12 @@ def play_kernel(play_rounds: Any, fields: tuple[Field, ...]) -> Any:
 
 
 def play_source(fields: tuple[Field, ...]) -> str:
-    """The kernel as text."""
+    """The source of the kernel."""
     local = []
     offset = 0
-    # Whole numbers of 32 bits are arms, contexts, rows or places of an array. What a thread keeps in memory should be
-    # little, as all threads of a multiprocessor share a cache.
-    # The simulator would work out sums of bytes in a byte, as NumPy does and Numba does not.
+    # Whole numbers of 32 bits are arms, contexts, rows or indices of an array. A thread should keep little in memory,
+    # as all threads of a multiprocessor share a cache.
+    # Not in the simulator, which would compute sums of bytes in a byte, as NumPy does and Numba does not.
     small = max(length for field in fields for length in field.shape) < 2**7 and not config.ENABLE_CUDASIM
     for field in fields:
         if field.shared:
@@ -214,7 +214,7 @@ def clear_kernel() -> Any:
 
 @cache
 def fold_kernel() -> Any:
-    """The kernel in which each thread takes the epochs that one lane is dealt of a chunk into one cell."""
+    """The kernel in which each thread folds one lane's epochs of a chunk into one cell."""
     names = {kernel.__name__: kernel for kernel in (take_in_lane, place_of_cell, value_at, bin_of)}
     return compile_for_device("fold_epochs", FOLD_SOURCE, names)
 

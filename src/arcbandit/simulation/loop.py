@@ -26,7 +26,7 @@ from arcbandit.simulation.meters import (
 from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.world import World, draw_reward
 
-# What stands for a rule in the loop, until `bound` gives each rule a copy of it with its own.
+# Placeholders for a rule's kernels: `bound` gives each rule a copy of the loop with its own.
 choose_allocation: Any = None
 take_in_reward: Any = None
 PLANS: bool = False
@@ -74,7 +74,7 @@ class Run(NamedTuple):
     world: World
     learner: Learner
     meters: Meters
-    stream: Stream  # without a number, which is that of the round
+    stream: Stream  # its number is set in each round
     record: Record
 
 
@@ -103,7 +103,7 @@ def _player(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool
 
 
 def player_of(rule: Any, run: Run) -> Callable[[int, int], None]:
-    """A function that plays the rounds from a first to a last one of a run by a rule, a class of policies."""
+    """A function that plays the rounds of a run, from a first to a last one, by a rule (a policy class)."""
     numbers = packed(run)
     compiled = _player(rule.allocate, rule.learn, rule.plans, kind_of(run)).compiled
 

@@ -66,6 +66,8 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
         "dials": [_dial(dial) for dial in kind.dials],
         "needs": [name for name, needed in needs.items() if needed],
         "supports_group_floors": kind.supports_group_floors,
+        "plans": kind.plans,
+        "reference": kind.reference,
     }
 
 

@@ -1,6 +1,7 @@
 """Where compiled code is kept between processes."""
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import numba
 
 CACHE_VARIABLE = "ARCBANDIT_CACHE_DIR"
+_setting = threading.RLock()  # held while Numba's setting is ours
 
 config: Any = numba.config
 
@@ -39,11 +41,12 @@ def cache_on_disk(dispatcher: Any, folder: Path) -> None:
 
 @contextmanager
 def numba_caching_in(folder: Path) -> Iterator[None]:
-    """A context in which functions compiled with a cache have it in this folder."""
-    # Numba reads the folder from its configuration when caching is enabled, and has no argument for it.
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
+    """While it lasts, functions that are compiled with a cache have it in this folder."""
+    # Numba reads the folder when caching is enabled, and has no argument for it.
+    with _setting:
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(folder)
+        try:
+            yield
+        finally:
+            config.CACHE_DIR = before

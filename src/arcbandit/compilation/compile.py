@@ -135,8 +135,7 @@ def kernel(function: Function) -> Function:
     """
     if config.DISABLE_JIT:
         return function
-    compiled: Function = chosen_way().find().copied(function)
-    return compiled
+    return _marked(chosen_way().find().copied(function), "kernel")
 
 
 def rare_kernel(function: Function) -> Function:
@@ -146,7 +145,11 @@ def rare_kernel(function: Function) -> Function:
     """
     if config.DISABLE_JIT:
         return function
-    compiled: Function = chosen_way().find().called(function)
+    return _marked(chosen_way().find().called(function), "rare_kernel")
+
+
+def _marked(compiled: Any, decorator: str) -> Any:
+    compiled.made_by = decorator  # for the fingerprint: Numba does not show it among a kernel's options
     return compiled
 
 
@@ -181,7 +184,12 @@ def bound(decorator: Callable[[Any], Any], function: Callable[..., Any], **names
     A function that takes kernels as arguments would be compiled again in every process. A copy of the function with
     other globals is a separate function, whose code is found on disk, by a fingerprint that covers the given kernels.
     """
-    copy = FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__)
+    unknown = names.keys() - function.__globals__.keys()
+    if unknown:
+        raise TypeError(f"names must be globals of {function.__qualname__}, got {sorted(unknown)}.")
+    scope = {**function.__globals__, **names}
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
     copy.__module__, copy.__qualname__, copy.__doc__ = function.__module__, function.__qualname__, function.__doc__
     return decorator(copy)
 

@@ -5,13 +5,14 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from arcbandit.compilation.cache import cache_folder, cache_on_disk, config
-from arcbandit.compilation.fingerprint import fingerprint
+from arcbandit.compilation.fingerprint import COMPILERS, compiled_by, fingerprint
 from arcbandit.errors import MissingExtraError
 
 
@@ -75,7 +76,7 @@ def compile_for_device(name: str, source: str, names: dict[str, Any]) -> Any:
     # Numba's simulator looks for `cuda` in the globals of a kernel, and its cache for the file of the kernel.
     scope = {"cuda": cuda} | names
     exec(compile(source, f"<kernel {name}>", "exec"), scope)
-    folder = cache_folder(fingerprint(scope[name]))
+    folder = cache_folder(fingerprint(scope[name], device_compiler()))
     file = None if folder is None else _written(source, folder, name)
     if file is not None:
         exec(compile(source, str(file), "exec"), scope)
@@ -85,6 +86,11 @@ def compile_for_device(name: str, source: str, names: dict[str, Any]) -> Any:
     if folder is not None and file is not None:
         cache_on_disk(dispatcher, folder)
     return DeviceKernel(dispatcher)
+
+
+def device_compiler() -> str:
+    """Hash of what compiles for a GPU."""
+    return f"{compiled_by(*COMPILERS, 'cuda.py', 'device_code.py')} {version('numba-cuda')}"
 
 
 def _written(source: str, folder: Path, name: str) -> Path | None:

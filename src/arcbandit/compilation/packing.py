@@ -33,7 +33,9 @@ def _numbers(value: Any) -> list[int]:
         return [value.ctypes.data, *value.shape]
     if isinstance(value, float):
         return [int(np.float64(value).view(np.int64))]
-    return [int(value)]
+    if isinstance(value, bool | int | np.bool_ | np.integer):
+        return [int(value)]
+    raise TypeError(f"only tuples, arrays, whole numbers, floats and truths can be packed, got {value!r}")
 
 
 def kind_of(value: Any) -> Any:

@@ -70,7 +70,7 @@ def learn(learner, context, arm, reward):
     n_arms = learner.problem.available.shape[0]
     queues = learner.memory.by_arm[ByArmRow.QUEUE]
     sums = learner.memory.by_arm[ByArmRow.SURROGATE]
-    add_to_queues(learner, arm, reward, queues)
+    add_to_queues(learner.problem.floors, learner.settings[0].mean_bound, arm, reward, queues)
     share = learner.allocation[arm, context]
     if share > 0.0:
         surrogate = scaled(reward, learner.settings[0].mean_bound) * (
@@ -102,6 +102,7 @@ class BanditQ(Policy):
     """
 
     name = "bandit-q"
+    reference = "sinha2024"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow, totals=TotalRow, scratch_by_pair=PairScratch)

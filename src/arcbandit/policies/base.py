@@ -3,9 +3,9 @@
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, shown, whole
 from arcbandit.instance import Instance
 from arcbandit.policies import growth, snapshot
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
+from arcbandit.policies.decisions import Decision, Decisions, decision_of
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Learner, Progress, Rows
 from arcbandit.policies.problem import told_problem
@@ -40,66 +41,6 @@ def locked(method: Method) -> Method:
             return method(self, *arguments, **settings)
 
     return cast(Method, guarded)
-
-
-class Decision(NamedTuple):
-    """An arm to play and the probability with which it was drawn, to be logged with it."""
-
-    arm: Name  # a name if the arms have names, otherwise an index
-    probability: float
-    context: Name
-    round_number: int  # t of the confidence bounds, which late, batched or logged rewards also advance
-    decision_number: int  # from 1; it determines the random numbers of the decision
-
-
-# What NamedTuple's own constructor does, in half its time.
-_decision = functools.partial(tuple.__new__, Decision)
-
-
-class Decisions(Sequence[Decision]):
-    """The decisions of a batch, in order: a sequence of `Decision`, and the arrays behind it for fast access."""
-
-    def __init__(
-        self,
-        arms: NDArray[np.int64],
-        probabilities: NDArray[np.float64],
-        contexts: Sequence[Name],
-        round_numbers: NDArray[np.int64],
-        first_number: int,
-        labels: Labels,
-    ) -> None:
-        self.arms = arms  # indices, int64
-        self.probabilities = probabilities
-        self.contexts = contexts
-        self.round_numbers = round_numbers
-        self.first_number = first_number
-        self._labels = labels
-
-    def __len__(self) -> int:
-        return len(self.arms)
-
-    @overload
-    def __getitem__(self, place: int) -> Decision: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Decision]: ...
-    def __getitem__(self, place: int | slice) -> Decision | list[Decision]:
-        if isinstance(place, slice):
-            return [self[index] for index in range(*place.indices(len(self)))]
-        index = range(len(self))[place]
-        arm = int(self.arms[index])
-        return Decision(
-            self._labels.arms[arm] if self._labels.named_arms else arm,
-            float(self.probabilities[index]),
-            self.contexts[index],
-            int(self.round_numbers[index]),
-            self.first_number + index,
-        )
-
-    def __iter__(self) -> Iterator[Decision]:
-        return (self[index] for index in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} decisions>"
 
 
 class PolicyType(type):
@@ -355,7 +296,7 @@ class Policy(metaclass=PolicyType):
                 self._take_back_decisions()
                 raise
             self._told = number
-        return _decision((arms[arm], probability, context, t, number))
+        return decision_of((arms[arm], probability, context, t, number))
 
     def decide_many(self, contexts: Iterable[Name]) -> Decisions:
         """Choose an arm for each of many contexts, as consecutive calls of `decide` would.

@@ -139,6 +139,7 @@ def allocate(learner, context, t, stream):
 class ContextFreeRule(Policy):
     """Shares that ignore contexts, by upper bounds (side 1), means (0) or lower bounds (-1) [baudry2024]."""
 
+    reference = "baudry2024"
     allocate = staticmethod(allocate)
     rows = Rows(scratch_by_arm=ArmScratch)
     dials: ClassVar[tuple[Dial, ...]] = (

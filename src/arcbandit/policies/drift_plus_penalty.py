@@ -25,6 +25,7 @@ def allocate(learner, context, t, stream):
     """Play argmax (eta + Q) UCB, eta = scale * sqrt(T); the UCB of a pair never played is infinite."""
     allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
+    unit = learner.settings[0].mean_bound
     settings = learner.settings
     factor = radius_factor(allocation.size, t, settings[0].noise_scale)
     weight = learner.dials[0].penalty_scale * math.sqrt(settings[0].horizon)
@@ -34,7 +35,7 @@ def allocate(learner, context, t, stream):
         for arm in range(n_arms):
             allocation[arm, column] = 0.0
             if learner.problem.available[arm, column]:
-                bound = scaled_bound(learner, arm, column, factor)
+                bound = scaled_bound(learner.statistics, unit, arm, column, factor)
                 score = (weight + learner.memory.by_arm[ByArmRow.QUEUE, arm]) * bound
                 if best < 0 or score > largest:
                     best = arm
@@ -47,8 +48,9 @@ def allocate(learner, context, t, stream):
 
 @kernel
 def learn(learner, context, arm, reward):
-    """Grow all queues by their floors, and reduce that of the arm by its reward."""
-    add_to_queues(learner, arm, reward, learner.memory.by_arm[ByArmRow.QUEUE])
+    """Let the queues grow by the floors, and that of the arm fall by its reward."""
+    queues = learner.memory.by_arm[ByArmRow.QUEUE]
+    add_to_queues(learner.problem.floors, learner.settings[0].mean_bound, arm, reward, queues)
 
 
 class DriftPlusPenalty(Policy):
@@ -68,6 +70,7 @@ class DriftPlusPenalty(Policy):
     """
 
     name = "drift-plus-penalty"
+    reference = "li2019"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow)

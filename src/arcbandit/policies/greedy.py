@@ -21,5 +21,6 @@ class Greedy(LinearProgramRule):
     """
 
     name = "greedy"
+    reference = "benyahmed2025"
     dials = ()
     preset: ClassVar = {"optimism": 0.0, "caution": 0.0}

@@ -97,7 +97,8 @@ def with_floor(state: State, arm_or_group: Name, floor: Any) -> State:
     changed = replace(state, floors=_with_amount(floors, row, owed))
     learner = state.learner
     learner.problem.floors[row] = without_zeros([owed])[0]
-    start_over(learner.planner)
+    if state.configuration.kind.plans:
+        start_over(learner.planner)
     learner.progress[Progress.NEXT_PLAN] = 1
     return changed
 

@@ -79,7 +79,7 @@ class Learner(NamedTuple):
     dials: np.ndarray  # record array with the rule's dials by name, shape (1,)
     statistics: Statistics
     memory: Memory
-    planner: Planner  # without arms if the rule does not plan
+    planner: Planner  # an empty tuple in its place, if the rule does not plan
     progress: np.ndarray  # int64, shape (4,)
     allocation: np.ndarray  # w(t), float64, shape (K, C)
 

@@ -55,6 +55,7 @@ class LinearProgramRule(Policy):
     """
 
     name = "linear-program"
+    reference = "benyahmed2025"
     allocate = staticmethod(allocate)
     plans = True
     dials: ClassVar[tuple[Dial, ...]] = (

@@ -33,9 +33,10 @@ def allocate(learner, context, t, stream):
     """Write the inverse gap weights of L = mean (1 + Q / V), at rate 2 gamma beta with beta = V / (V + sum Q)."""
     allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
+    unit = learner.settings[0].mean_bound
     settings = learner.settings
     horizon = max(settings[0].horizon, 2.0)
-    error = squared_regression_error(learner)
+    error = squared_regression_error(allocation.size, learner.settings[0].horizon)
     penalty = max(learner.dials[0].penalty_scale * math.sqrt(horizon * error) * math.log(horizon), 1.0 / LARGEST)
     rate = 2.0 * min(learner.dials[0].exploration_scale * n_arms * math.sqrt(horizon / error), LARGEST)
     queues = learner.memory.by_arm[ByArmRow.QUEUE]
@@ -47,15 +48,16 @@ def allocate(learner, context, t, stream):
         for arm in range(n_arms):
             # beta is moved into the score, where it cancels the division by V in L.
             weight = (penalty + queues[arm]) / length
-            scores[arm, column] = weight * scaled_bound(learner, arm, column, 0.0)
+            scores[arm, column] = weight * scaled_bound(learner.statistics, unit, arm, column, 0.0)
         write_inverse_gaps(scores, learner.problem.available, column, rate, allocation)
     return Outcome.PLANNED
 
 
 @kernel
 def learn(learner, context, arm, reward):
-    """Grow all queues by their floors, and reduce that of the arm by its reward."""
-    add_to_queues(learner, arm, reward, learner.memory.by_arm[ByArmRow.QUEUE])
+    """Let the queues grow by the floors, and that of the arm fall by its reward."""
+    queues = learner.memory.by_arm[ByArmRow.QUEUE]
+    add_to_queues(learner.problem.floors, learner.settings[0].mean_bound, arm, reward, queues)
 
 
 class LOE2D(Policy):
@@ -75,6 +77,7 @@ class LOE2D(Policy):
     """
 
     name = "loe2d"
+    reference = "guo2024"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow, scratch_by_pair=PairScratch)

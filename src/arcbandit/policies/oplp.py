@@ -22,5 +22,6 @@ class OPLP(LinearProgramRule):
     """
 
     name = "oplp"
+    reference = "benyahmed2025"
     dials = ()
     preset: ClassVar = {"optimism": 1.0, "caution": -1.0}

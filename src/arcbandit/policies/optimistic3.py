@@ -64,18 +64,20 @@ def allocate(learner, context, t, stream):
     """
     allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
+    unit = learner.settings[0].mean_bound
+    floors = learner.problem.floors
     settings = learner.settings
     logits = learner.memory.by_pair[ByPairRow.LOGITS]
     bounds = learner.memory.scratch_by_pair[PairScratch.BOUNDS]
     gaps = learner.memory.scratch_by_arm[ArmScratch.GAPS]
     factor = radius_factor(allocation.size, t, settings[0].noise_scale)
     for arm in range(n_arms):
-        gaps[arm] = scaled_floor(learner, arm)
+        gaps[arm] = scaled_floor(floors, unit, arm)
     for column in range(n_contexts):
         top = -math.inf
         for arm in range(n_arms):
             if learner.problem.available[arm, column]:
-                bounds[arm, column] = min(scaled_bound(learner, arm, column, factor), 1.0)
+                bounds[arm, column] = min(scaled_bound(learner.statistics, unit, arm, column, factor), 1.0)
                 logits[arm, column] += scaled(
                     (1.0 + learner.memory.by_arm[ByArmRow.QUEUE, arm]) * bounds[arm, column], learner.dials[0].alpha
                 )
@@ -104,10 +106,12 @@ def allocate(learner, context, t, stream):
 def learn(learner, context, arm, reward):
     """Step the dual by the realised reward, if that is what it sees."""
     if learner.dials[0].dual == Dual.REALISED:
+        unit = learner.settings[0].mean_bound
+        floors = learner.problem.floors
         n_arms = learner.problem.available.shape[0]
         gaps = learner.memory.scratch_by_arm[ArmScratch.GAPS]
         for other in range(n_arms):
-            gaps[other] = scaled_floor(learner, other)
+            gaps[other] = scaled_floor(floors, unit, other)
         gaps[arm] -= scaled(reward, learner.settings[0].mean_bound)
         step_optimistic_dual(
             n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps
@@ -132,6 +136,7 @@ class Optimistic3(Policy):
     """
 
     name = "optimistic3"
+    reference = "guo2025"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_pair=ByPairRow, by_arm=ByArmRow, scratch_by_pair=PairScratch, scratch_by_arm=ArmScratch)

@@ -22,6 +22,7 @@ take_in_reward: Any = None
 unpack_work: Any = None
 unpack_batch: Any = None
 unpack_log: Any = None
+PLANS: bool = False
 
 
 class Work(NamedTuple):
@@ -139,8 +140,9 @@ def learn(numbers, context, arm, reward, log_numbers):
     log = unpack_log(log_numbers)
     many = log.rewards.shape[0]
     if log.counted:
-        if learner.settings[0].estimate_contexts != 0.0:
-            measure_soon(learner.planner)
+        if PLANS:  # noqa: SIM102, the compiler leaves out what stands under a constant alone
+            if learner.settings[0].estimate_contexts != 0.0:
+                measure_soon(learner.planner)
         for place in range(many):
             learner.statistics.context_counts[log.contexts[place]] += 1.0
         estimate_probabilities(learner.settings, learner.statistics, learner.problem.context_probabilities)
@@ -160,15 +162,18 @@ class WorkKernels(NamedTuple):
     learn: Callable[..., Any]
 
 
-def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], work: Work) -> WorkKernels:
+def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, work: Work) -> WorkKernels:
     """The compiled rounds of a rule, for learners of this kind."""
-    return _work_kernels(allocate, learn, kind_of(work))
+    return _work_kernels(allocate, learn, plans, kind_of(work))
 
 
 @functools.cache
-def _work_kernels(rule_allocate: Callable[..., Any], rule_learn: Callable[..., Any], kind: Any) -> WorkKernels:
+def _work_kernels(
+    rule_allocate: Callable[..., Any], rule_learn: Callable[..., Any], plans: bool, kind: Any
+) -> WorkKernels:
     kernels = rule_kernels(rule_allocate, rule_learn)
     names = {
+        "PLANS": plans,
         "choose_allocation": kernels.choose_allocation,
         "take_in_reward": kernels.take_in_reward,
         "unpack_work": unpacker(kind),

@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
 from arcbandit.kernels.confidence import ByPair, make_statistics
-from arcbandit.kernels.planner import make_planner
+from arcbandit.kernels.planner import Planner, make_planner
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import (
     SETTINGS,
@@ -82,7 +82,7 @@ class State:
     def kernels(self) -> WorkKernels:
         """The compiled rounds of the rule, loaded or compiled on first use."""
         kind = self.configuration.kind
-        return work_kernels(kind.allocate, kind.learn, self.work)
+        return work_kernels(kind.allocate, kind.learn, kind.plans, self.work)
 
     @functools.cached_property
     def hot(self) -> tuple[Any, ...]:
@@ -133,10 +133,11 @@ def make_learner(
     kind = configuration.kind
     rows = floors.coupling_rows()
     n_arms, n_contexts = available.shape
-    planner_shape = (n_arms, n_contexts, len(floors), rows.arm_rows.shape[1]) if kind.plans else (0, 0, 0, 1)
     dials = {dial.name: dial.number(configuration.dial_values[dial.name]) for dial in kind.dials}
     progress = np.zeros(len(Progress), dtype=np.int64)
     progress[Progress.NEXT_PLAN] = 1
+    # Without a planner there is less to compile.
+    planner = make_planner(n_arms, n_contexts, len(floors), rows.arm_rows.shape[1]) if kind.plans else ()
     return Learner(
         problem=KnownProblem(
             context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),
@@ -148,7 +149,7 @@ def make_learner(
         dials=record_of({**kind.preset, **dials}),
         statistics=make_statistics(n_arms, n_contexts),
         memory=make_memory(kind.rows, n_arms, n_contexts),
-        planner=make_planner(*planner_shape),
+        planner=cast(Planner, planner),
         progress=progress,
         allocation=np.ascontiguousarray(available / available.sum(axis=0)),
     )

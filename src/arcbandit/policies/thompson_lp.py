@@ -84,6 +84,7 @@ class ThompsonLP(Policy):
     """
 
     name = "thompson-lp"
+    reference = "saxena2020"
     allocate = staticmethod(allocate)
     plans = True
     dials = (

@@ -6,6 +6,7 @@ values of a new policy.
 """
 
 import math
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -70,20 +71,25 @@ def entries_of(tuples: dict[str, Any]) -> list[tuple[Field, Any]]:
     """The fields of nested tuples with their values."""
     entries: list[tuple[Field, Any]] = []
     for name, value in tuples.items():
-        if hasattr(value, "_fields"):
-            entries += entries_of({f"{name}.{field}": part for field, part in value._asdict().items()})
+        if isinstance(value, tuple):
+            named = {} if value == () else value._asdict()  # type: ignore[attr-defined]
+            entries += entries_of({f"{name}.{field}": part for field, part in named.items()})
         else:
             sized = isinstance(value, np.ndarray) and name not in OF_ANY_LENGTH and value.dtype.names is None
             entries.append((Field(name, value.shape, value.dtype.name) if sized else Field(name), value))
     return entries
 
 
-def tuple_source(name: str, kind: Any) -> str:
-    """The source that builds a nested tuple of this type from the variables of its fields."""
-    parts = [
-        tuple_source(f"{name}.{field}", NESTED[inner]) if inner in NESTED else f"{name}.{field}".replace(".", "_")
-        for field, inner in ((field, kind.__annotations__[field]) for field in kind._fields)
-    ]
+def tuple_source(name: str, kind: Any, fields: Iterable[Field]) -> str:
+    """The text that puts a nested tuple of this type together from the variables of these fields."""
+    parts = []
+    for part, inner in ((f"{name}.{field}", kind.__annotations__[field]) for field in kind._fields):
+        if inner not in NESTED:
+            parts.append(Field(part).variable)
+        elif any(field.path.startswith(f"{part}.") for field in fields):
+            parts.append(tuple_source(part, NESTED[inner], fields))
+        else:
+            parts.append("()")  # of a rule that does not plan
     return f"{kind.__name__}({', '.join(parts)})"
 
 
@@ -150,7 +156,7 @@ def play_source(fields: tuple[Field, ...]) -> str:
         local.append(f"{field.variable} = cuda.local.array({shape}, {dtype}){part}")
         local.append(f"copy_{len(shape)}(start, {offset}, {field.variable})")
         offset += math.prod(field.shape)
-    world, learner, meters = (tuple_source(kind.__name__.lower(), kind) for kind in (World, Learner, Meters))
+    world, learner, meters = (tuple_source(kind.__name__.lower(), kind, fields) for kind in (World, Learner, Meters))
     lines = [
         "place = cuda.grid(1)",
         "if place >= count:",

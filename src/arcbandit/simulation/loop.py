@@ -15,6 +15,8 @@ from arcbandit.simulation.meters import (
     Record,
     audit,
     count_outcome,
+    expect_of_all,
+    expect_of_plan,
     has_optimal_set,
     is_of_basis,
     measure_allocation,
@@ -44,13 +46,15 @@ def rounds(world, learner, meters, stream, first, last, record):
         outcome = choose_allocation(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
-        of_basis = PLANS and is_of_basis(outcome)
-        regret, violation = measure_allocation(
-            world, learner.problem, learner.allocation, learner.planner, of_basis, outcome, meters
-        )
+        # The compiler leaves out the branch that is not the rule's.
+        if PLANS:
+            performance = expect_of_plan(world, learner.problem, learner.allocation, learner.planner, outcome, meters)
+        else:
+            performance = expect_of_all(world, learner.problem, learner.allocation, meters)
+        regret, violation = measure_allocation(world, learner.problem, performance, meters)
         count_outcome(PLANS, outcome, meters)
         if PLANS:
-            matched = of_basis and has_optimal_set(world, learner.planner, outcome, meters)
+            matched = is_of_basis(outcome) and has_optimal_set(world, learner.planner, outcome, meters)
             meters.totals[Total.OPTIMAL_SET] += 1.0 if matched else 0.0
             if world.audited:
                 sigma = learner.settings[0].noise_scale

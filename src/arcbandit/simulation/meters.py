@@ -7,7 +7,7 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair, radius_factor
-from arcbandit.kernels.planner import Place, basis_number, least_value, pair_of_plan, pairs_of_plan, uses_exactly
+from arcbandit.kernels.planner import Place, basis_number, key_of_plan, least_value, slot_of_plan, uses_exactly
 from arcbandit.kernels.program import NO_FLOOR
 from arcbandit.policies.learner import Outcome
 from arcbandit.simulation.metrics import N_BY_ROW, N_TOTALS, FloorTotal, Total
@@ -114,8 +114,14 @@ def add_expected_of_all(world, problem, allocation, expected):
 def add_expected_of_plan(world, problem, planner, place, allocation, expected):
     """`add_expected_of_all` for a plan, which uses the pairs of its basis and no others."""
     performance = 0.0
-    for index in range(pairs_of_plan(planner)):
-        arm, context = pair_of_plan(planner, place, index)
+    # Two loops: one over both would ask at each of many contexts whether it is a slot by now.
+    for context in range(allocation.shape[1]):
+        arm = key_of_plan(planner, place, context)
+        revenue = world.revenues[arm, context] * allocation[arm, context]
+        add_to_rows(problem.arm_rows, arm, revenue, expected)
+        performance += revenue
+    for slot in range(expected.shape[0]):
+        arm, context = slot_of_plan(planner, place, slot)
         if context >= 0:
             revenue = world.revenues[arm, context] * allocation[arm, context]
             add_to_rows(problem.arm_rows, arm, revenue, expected)
@@ -124,19 +130,29 @@ def add_expected_of_plan(world, problem, planner, place, allocation, expected):
 
 
 @kernel
-def measure_allocation(world, problem, allocation, planner, of_basis, outcome, meters):
-    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round.
-
-    `of_basis`: the allocation is the planner's plan, and nothing else wrote to it.
-    """
+def expect_of_all(world, problem, allocation, meters):
+    """Write what each row earns in expectation; return the sum over all pairs."""
     expected = meters.by_row[FloorTotal.EXPECTED_NOW]
     for row in range(expected.shape[0]):
         expected[row] = 0.0
-    if of_basis and allocation.size > MANY_PAIRS:
-        place = place_of(outcome)
-        performance = add_expected_of_plan(world, problem, planner, place, allocation, expected)
-    else:
-        performance = add_expected_of_all(world, problem, allocation, expected)
+    return add_expected_of_all(world, problem, allocation, expected)
+
+
+@kernel
+def expect_of_plan(world, problem, allocation, planner, outcome, meters):
+    """`expect_of_all` for a rule that plans: by the pairs of the plan alone, where that is faster."""
+    if allocation.size <= MANY_PAIRS or not is_of_basis(outcome):
+        return expect_of_all(world, problem, allocation, meters)
+    expected = meters.by_row[FloorTotal.EXPECTED_NOW]
+    for row in range(expected.shape[0]):
+        expected[row] = 0.0
+    return add_expected_of_plan(world, problem, planner, place_of(outcome), allocation, expected)
+
+
+@kernel
+def measure_allocation(world, problem, performance, meters):
+    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round."""
+    expected = meters.by_row[FloorTotal.EXPECTED_NOW]
     violation = 0.0
     for row in range(expected.shape[0]):
         floor = problem.floors[row]

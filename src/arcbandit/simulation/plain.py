@@ -22,7 +22,13 @@ from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import Learner, Outcome, Stream
 from arcbandit.policies.streams import stream_of_worker
 from arcbandit.simulation.loop import Run
-from arcbandit.simulation.meters import count_outcome, measure_allocation, measure_reward, write_checkpoint
+from arcbandit.simulation.meters import (
+    count_outcome,
+    expect_of_all,
+    measure_allocation,
+    measure_reward,
+    write_checkpoint,
+)
 from arcbandit.simulation.world import draw_reward
 
 unpack: Any = None  # `bound` replaces it
@@ -138,7 +144,8 @@ def finish(numbers, t, context, shares, place):
     reward = draw_reward(run.world, arm, context, here)
     learner = run.learner
     planned = Outcome.PLANNED.value
-    measure_allocation(run.world, learner.problem, allocation, learner.planner, False, planned, run.meters)
+    performance = expect_of_all(run.world, learner.problem, allocation, run.meters)
+    measure_allocation(run.world, learner.problem, performance, run.meters)
     count_outcome(False, planned, run.meters)
     measure_reward(run.learner.problem, arm, reward, t, run.meters)
     if place < run.record.checkpoints.shape[0] and run.record.checkpoints[place] == t:

@@ -274,8 +274,9 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
         for task in tasks:
             yield run_task(task, progress)
         return
-    # One round compiles everything; workers that all compiled at once would only wait for each other.
-    run_task(one_round(tasks[0]))
+    # One round compiles all that a policy needs; workers that compiled at the same time would only wait for each other.
+    for task in {task.label: task for task in reversed(tasks)}.values():
+        run_task(one_round(task))
     parallel = joblib.Parallel(
         n_jobs=-1 if jobs is None else min(int(jobs), len(tasks)), prefer="threads", return_as="generator"
     )

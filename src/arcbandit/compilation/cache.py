@@ -41,8 +41,8 @@ def cache_on_disk(dispatcher: Any, folder: Path) -> None:
 
 @contextmanager
 def numba_caching_in(folder: Path) -> Iterator[None]:
-    """While it lasts, functions that are compiled with a cache have it in this folder."""
-    # Numba reads the folder when caching is enabled, and has no argument for it.
+    """A context in which functions compiled with a cache have it in this folder."""
+    # Numba reads the folder from its configuration when caching is enabled, and has no argument for it.
     with _setting:
         before = config.CACHE_DIR
         config.CACHE_DIR = str(folder)

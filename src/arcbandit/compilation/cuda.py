@@ -89,7 +89,7 @@ def compile_for_device(name: str, source: str, names: dict[str, Any]) -> Any:
 
 
 def device_compiler() -> str:
-    """Hash of what compiles for a GPU."""
+    """Hash of the compiler for a GPU."""
     return f"{compiled_by(*COMPILERS, 'cuda.py', 'device_code.py')} {version('numba-cuda')}"
 
 

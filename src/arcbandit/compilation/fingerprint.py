@@ -25,24 +25,24 @@ config: Any = numba.config
 
 # The files of this room that determine the code made from a kernel.
 COMPILERS = ("compile.py", "numba_pipeline.py", "numba_options.py", "packing.py")
-# What these hold follows from their versions: compiled code has its own versions of it.
+# The contents of these are determined by their versions, which are part of the hash.
 KNOWN_MODULES = ("math", "cmath", "operator", "builtins", "numpy", "numba", "llvmlite")
 LOAD_GLOBAL, EXTENDED_ARG = dis.opmap["LOAD_GLOBAL"], dis.opmap["EXTENDED_ARG"]
 HAS_DOCSTRING = 0x4000000  # a flag of code from Python 3.14 on
 SCALARS = bool | int | float | complex | str | bytes | np.generic | np.dtype | slice | type(None) | type(...)
 
-# A word that stands for a part, and the function whose code belongs to it, if one does.
+# A part as text, and the function whose code belongs to it, if any.
 Part = tuple[str, Any]
 
 
 def compiler_fingerprint() -> str:
-    """Hash of what compiles: Python, NumPy, Numba, LLVM, their settings, and the files of this room that steer them."""
+    """Hash of the compiler: Python, NumPy, Numba, LLVM, their settings, and the files of this room that control them."""
     return compiled_by(*COMPILERS)
 
 
 @functools.cache
 def compiled_by(*files: str) -> str:
-    """Hash of what compiles, if these files of this room steer it."""
+    """Hash of the compiler, if these files of this room control it."""
     versions = (sys.version_info[:2], np.__version__, numba.__version__, llvmlite.__version__)
     settings = (config.BOUNDSCHECK, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, int(config.OPT))
     digest = hashlib.sha256(f"{versions} {settings}".encode())
@@ -52,7 +52,7 @@ def compiled_by(*files: str) -> str:
 
 
 def fingerprint(function: Callable[..., Any], compiler: str | None = None) -> str:
-    """Hash of all that decides what a function compiles to, by the usual compiler if none is given."""
+    """Hash of all that determines what a function compiles to, by default with the usual compiler."""
     digest = hashlib.sha256((compiler or compiler_fingerprint()).encode())
     waiting: list[Any] = [function]
     numbers = {id(function): 0}  # in the order in which functions are met
@@ -68,7 +68,7 @@ def fingerprint(function: Callable[..., Any], compiler: str | None = None) -> st
 
 
 def _parts(function: Any) -> Iterator[Part]:
-    """Words that stand for a function's code and constants, and the functions that it calls."""
+    """A function's code and constants as text, and the functions that it calls."""
     yield f"{function.__module__}.{function.__qualname__}", None
     names: set[str] = set()
     attributes: set[str] = set()
@@ -102,7 +102,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def _described(code: CodeType) -> str:
     """A function's instructions and what they refer to, without its docstring."""
     constants = [_constant(part) for part in code.co_consts if not isinstance(part, CodeType)]
-    # The docstring is the first constant, where there is one.
+    # The docstring is the first constant, if there is one.
     if sys.version_info >= (3, 14):
         documented = bool(code.co_flags & HAS_DOCSTRING)
     else:
@@ -140,15 +140,15 @@ def _is_known(name: str | None) -> bool:
 
 
 class _Reader:
-    """Words for the values that a function's names stand for."""
+    """Describes in text the values of a function's names."""
 
     def __init__(self, function: str, attributes: set[str]) -> None:
         self.function = function
-        self.attributes = attributes  # all names that its code looks up in whatever it has
+        self.attributes = attributes  # all attribute names in its code
         self.modules: set[str] = set()
 
     def parts(self, value: Any, name: str) -> Iterator[Part]:
-        """Words for a value that is called so."""
+        """The text of a value that has this name."""
         # A kernel, or an intrinsic of Numba.
         function = getattr(value, "py_func", None) or getattr(value, "_defn", None)
         if isinstance(function, FunctionType):
@@ -184,12 +184,12 @@ class _Reader:
             yield f"{type(value).__name__} {value.__name__}", None
         else:
             raise TypeError(
-                f"{self.function} must use kernels, numbers, arrays, tuples, enums and modules of such alone, so that "
+                f"{self.function} must use only kernels, numbers, arrays, tuples, enums and modules of these, so that "
                 f"its compiled code can be kept, but {name} is {value!r}."
             )
 
     def of_module(self, module: ModuleType) -> Iterator[Part]:
-        """Words for those parts of a module that the function may look up."""
+        """The text of those parts of a module that the function may look up."""
         yield module.__name__, None
         if _is_known(module.__name__) or module.__name__ in self.modules:
             return
@@ -199,7 +199,7 @@ class _Reader:
             yield from self.parts(vars(module)[name], f"{module.__name__}.{name}")
 
     def of_class(self, kind: type) -> Iterator[Part]:
-        """Words for the members of an enum, or the fields of a named tuple and of those inside it."""
+        """The text of the members of an enum, or of the fields of a named tuple and of those inside it."""
         yield f"{kind.__module__}.{kind.__qualname__}", None
         if issubclass(kind, enum.Enum):
             yield str([(name, member.value) for name, member in kind.__members__.items()]), None
@@ -210,7 +210,7 @@ class _Reader:
                     yield from self.of_class(part)
 
     def of_numba_type(self, kind: Any) -> Iterator[Part]:
-        """Words for a type of Numba's, whose own name leaves out the names of a tuple's fields."""
+        """The text of a Numba type, whose own name omits the names of a tuple's fields."""
         yield str(kind), None
         if isinstance(kind, types.BaseTuple):
             yield from self.of_class(getattr(kind, "instance_class", tuple))

@@ -1,4 +1,4 @@
-"""What a policy answers: an arm, and all that is to be logged with it."""
+"""What a policy returns: an arm, and everything to log with it."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,8 @@ class Decision(NamedTuple):
     arm: Name  # a name if the arms have names, otherwise an index
     probability: float
     context: Name
-    round_number: int  # t of the confidence bounds, which late, batched or logged rewards move on as well
-    decision_number: int  # from 1; the random numbers of the decision are those of this number
+    round_number: int  # t of the confidence bounds, which late, batched or logged rewards also advance
+    decision_number: int  # from 1; it determines the random numbers of the decision
 
 
 # What NamedTuple's own constructor does, in half its time.
@@ -25,7 +25,7 @@ decision_of = functools.partial(tuple.__new__, Decision)
 
 
 class Decisions(Sequence[Decision]):
-    """The decisions of a batch, in order: a sequence of `Decision`, and the arrays behind it for those in a hurry."""
+    """The decisions of a batch, in order: a sequence of `Decision`, and the arrays behind it for fast access."""
 
     def __init__(
         self,

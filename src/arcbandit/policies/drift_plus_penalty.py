@@ -48,7 +48,7 @@ def allocate(learner, context, t, stream):
 
 @kernel
 def learn(learner, context, arm, reward):
-    """Let the queues grow by the floors, and that of the arm fall by its reward."""
+    """Grow all queues by their floors, and reduce that of the arm by its reward."""
     queues = learner.memory.by_arm[ByArmRow.QUEUE]
     add_to_queues(learner.problem.floors, learner.settings[0].mean_bound, arm, reward, queues)
 

@@ -81,7 +81,7 @@ def entries_of(tuples: dict[str, Any]) -> list[tuple[Field, Any]]:
 
 
 def tuple_source(name: str, kind: Any, fields: Iterable[Field]) -> str:
-    """The text that puts a nested tuple of this type together from the variables of these fields."""
+    """The source that builds a nested tuple of this type from the variables of these fields."""
     parts = []
     for part, inner in ((f"{name}.{field}", kind.__annotations__[field]) for field in kind._fields):
         if inner not in NESTED:

@@ -1,9 +1,9 @@
 """A hash of all that determines a kernel's machine code: its code, that of all it calls, and their constants.
 
-Numba's disk cache looks at the file of the function that is called from Python alone, so an edit in a kernel that it
-calls would go unnoticed. The cache folder of an entry is therefore named after this word. The text of docstrings,
-comments and everything that compiled code does not reach are no part of it. A global that this module cannot read is
-refused: code found on disk might have been made for another value of it.
+Numba's disk cache checks only the file of the function called from Python, so an edit in a kernel that it calls would
+go unnoticed. The cache folder of an entry is therefore named after this hash. The text of docstrings, comments and
+everything that compiled code does not reach are not part of it. A global that this module cannot read is refused: code
+found on disk might have been made for another value of it.
 """
 
 import dis
@@ -36,7 +36,7 @@ Part = tuple[str, Any]
 
 
 def compiler_fingerprint() -> str:
-    """Hash of the compiler: Python, NumPy, Numba, LLVM, their settings, and the files of this room that control them."""
+    """Hash of the compiler: Python, NumPy, Numba, LLVM, their settings, and the files here that control them."""
     return compiled_by(*COMPILERS)
 
 

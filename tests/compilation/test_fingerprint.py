@@ -291,7 +291,7 @@ class TestItRefuses:
     @pytest.mark.parametrize("value", [Unreadable(), (1, Unreadable()), [Unreadable()], {"a": Unreadable()}, {1, 2}])
     def test_values_it_cannot_read(self, value):
         """Code made for another value must not be found in their place."""
-        with pytest.raises(TypeError, match=r"unpacked must use kernels, numbers, .* but unpack is "):
+        with pytest.raises(TypeError, match=r"unpacked must use only kernels, numbers, .* but unpack is "):
             fingerprint(bound(entry_kernel, unpacked, unpack=value).py_func)
 
     def test_no_kernel_of_ours(self):

@@ -7,12 +7,13 @@ READY := $(VENV)/.ready
 OLDEST_NUMBA := $(shell sed -nE 's/^ *"numba>=([0-9.]+)",.*/\1/p' pyproject.toml)
 OLDEST := .venv-oldest
 OLDEST_READY := $(OLDEST)/.ready
+PARALLEL := -n auto --dist worksteal
 # Plans against certificates, the compiled loop against online decisions, and snapshots.
 NUMBA_TESTS := tests/test_planning.py tests/policies/test_contract.py \
 	-k "TestCertificates or same_arms or snapshot"
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-numba test-oldest test-plain lint bench docs lock clean
+.PHONY: help run quick test test-long test-numba test-oldest test-plain lint bench docs lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,14 +21,17 @@ help:  ## List the targets
 run: $(READY)  ## Reproduce every number of the paper; the page is reproduction/index.html
 	$(BIN)/arcbandit reproduce --out reproduction
 
-test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompiled
-	$(BIN)/python -m pytest -n auto --dist worksteal
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/kernels
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/kernels
+quick: $(READY)  ## Test all but what is slow, for after every edit
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
-test-long: $(READY)  ## Test what was promised for many thousand random cases on all of them
-	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest tests/test_right_or_refused.py tests/policies/test_restored_runs.py \
-		tests/recorded
+test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompiled
+	$(BIN)/python -m pytest $(PARALLEL)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels
+
+LONG ?= 1
+test-long: $(READY)  ## Test what `make test` samples on all that was promised; LONG=full takes longer still
+	ARCBANDIT_LONG_TESTS=$(LONG) $(BIN)/python -m pytest $(PARALLEL) -m long
 
 test-numba: test-oldest test-plain  ## Test the ends of the range of Numba, and compiling without its inner parts
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from arcbandit import OLP, GroupFloor, Instance, ObservedRewards, plan, policy, restore, simulate, solve_lp
@@ -15,6 +15,7 @@ from arcbandit.errors import InvalidInputError, PlanningError
 from arcbandit.inputs.values import LARGEST_NUMBER
 from arcbandit.policies.dials import LARGEST_DIAL
 from arcbandit.policies.registry import POLICIES
+from tests.long import examples
 
 BEYOND = math.nextafter(LARGEST_NUMBER, math.inf)
 EDGES = [0.0, 1.0, -1.0, LARGEST_NUMBER, -LARGEST_NUMBER]
@@ -52,7 +53,7 @@ def refused_if_wide(instance):
         reject()
 
 
-@settings(deadline=None)
+@examples(40, 100)
 @given(instance=edge_instances())
 def test_plans_are_finite(instance):
     """p mu and all sums of it, whatever the means and floors."""
@@ -64,7 +65,7 @@ def test_plans_are_finite(instance):
 
 
 @pytest.mark.parametrize("name", ["blp", "olp", "oplp", "greedy"])
-@settings(deadline=None, max_examples=30)
+@examples(15, 30)
 @given(instance=edge_instances())
 def test_simulations_are_finite(name, instance):
     """Noise as large as the means included."""
@@ -95,7 +96,7 @@ def edge_settings(draw, name):
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
-@settings(deadline=None, max_examples=40)
+@examples(12, 40)
 @given(data=st.data())
 def test_policies_stay_sound(name, data):
     """Their shares are shares and their snapshots snapshots, whatever rewards they are told."""

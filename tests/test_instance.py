@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from arcbandit.errors import InvalidInstanceError, UnknownNameError
 from arcbandit.inputs.values import LARGEST_NUMBER
 from arcbandit.instance import GroupFloor, Instance
+from tests.long import examples
 
 MINIMAL_TOML = "revenue_floors = [1]\ncontext_probabilities = [1]\nmean_rewards = [[1]]\n"
 MEANS = [[9, 3, 6], [0, 1.5, 0]]
@@ -425,12 +426,14 @@ def test_from_weighted_means_names_its_own_field(weighted_means, probabilities, 
 
 
 class TestFiles:
+    @examples(30, 100)
     @given(instance=instances())
     def test_a_dict_gives_back_the_same_instance(self, instance):
         """Every float survives exactly."""
         assert Instance.from_dict(instance.to_dict()) == instance
 
     @pytest.mark.parametrize("suffix", [".toml", ".json", ".JSON"])
+    @examples(30, 100)
     @given(instance=instances())
     def test_a_file_gives_back_the_same_instance(self, tmp_path_factory, suffix, instance):
         """Every float and every name survives exactly."""

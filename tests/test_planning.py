@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 
 from arcbandit import planning
 from arcbandit.errors import InfeasibleError, InvalidInputError, PlanningError
@@ -21,6 +21,7 @@ from tests.certificates import (
     check_optimal,
     infeasibility,
 )
+from tests.long import examples
 from tests.reference.highs import HighsTwin
 from tests.strategies import KINDS, planning_problems, random_case, with_floors
 
@@ -456,7 +457,7 @@ class TestTheReferenceSolver:
 
 
 class TestCertificates:
-    @settings(max_examples=400, deadline=None)
+    @examples(120, 400)
     @given(planning_problems())
     def test_every_plan_carries_a_certificate(self, problem):
         """Optimal plans prove that nothing earns more; infeasible floors come with prices that prove it."""
@@ -467,7 +468,7 @@ class TestCertificates:
         else:
             check_infeasible(problem, solve_program(problem.program()).ray)
 
-    @settings(max_examples=100, deadline=None)
+    @examples(40, 100)
     @given(planning_problems(), planning_problems())
     def test_a_plan_started_from_another_problem_carries_one_too(self, problem, other):
         """Any earlier plan of the same shape is a start."""

@@ -11,7 +11,6 @@ from arcbandit.floors import Floors
 from arcbandit.oracle import _SlackProblem
 from arcbandit.planning import PlanStatus, make_program
 from tests.certificates import Problem, check_optimal
-from tests.long import cases
 from tests.reference.exact import exact_plan
 
 
@@ -25,7 +24,7 @@ class TestFloorsAtTheBorder:
         with pytest.raises(InfeasibleError, match="arm 1"):
             solve_lp(means, means, [0, 1e-10], [0.5, 0.5])
 
-    def test_no_problem_at_the_border_is_given_up(self):
+    def test_no_problem_at_the_border_is_given_up(self, cases):
         """Floors raised to what is just feasible, and from there by 1e-15 to 1e-6 up or down; signs are mixed."""
         rng = np.random.default_rng(2026)
         outcomes = Counter()
@@ -50,7 +49,7 @@ class TestFloorsAtTheBorder:
 
 
 class TestWideRows:
-    def test_coefficients_over_24_decades_give_the_exact_plan_or_none(self):
+    def test_coefficients_over_24_decades_give_the_exact_plan_or_none(self, cases):
         """Against rational arithmetic: values and floors right to a millionth, whatever the rows span."""
         rng = np.random.default_rng(11)
         outcomes = Counter()
@@ -81,7 +80,7 @@ class TestWideRows:
                 assert (missing <= 1e-6 * np.abs(floors)).all()
         assert outcomes["refused"] < 0.05 * outcomes.total()
 
-    def test_a_plan_of_least_shortfall_falls_short_least_or_is_refused(self):
+    def test_a_plan_of_least_shortfall_falls_short_least_or_is_refused(self, cases):
         """Its total shortfall is the exact one."""
         rng = np.random.default_rng(13)
         checked = 0

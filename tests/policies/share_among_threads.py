@@ -14,7 +14,6 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import restore
 
 DECIDERS = 5
-DECISIONS = 800  # of each
 CHANGES = 60  # floors that change; every 20th time an arm or a context comes, or an arm goes
 SNAPSHOTS = 40
 BATCH = 20
@@ -23,16 +22,17 @@ BATCH = 20
 class Shared:
     """A policy that threads use at once, and what they saw."""
 
-    def __init__(self, name, shape, seed):
+    def __init__(self, name, shape, seed, decisions):
         n_arms, n_contexts = shape
         self.shape = shape
+        self.per_decider = decisions
         self.means = np.random.default_rng(seed).random((n_arms + CHANGES, n_contexts + CHANGES))
         self.policy = policy(
             name,
             0.3 * self.means[:n_arms, :n_contexts].mean(axis=1) / n_arms,
             contexts=n_contexts,
             reward_bounds=(0, 1),
-            horizon=DECIDERS * DECISIONS,
+            horizon=DECIDERS * decisions,
             seed=seed,
         )
         self.decisions = []
@@ -66,7 +66,7 @@ class Shared:
     def decide(self, random):
         """Decide and learn, one by one and in batches, counting contexts and not."""
         waiting = []
-        for step in range(DECISIONS):
+        for step in range(self.per_decider):
             context = int(random.integers(self.shape[1]))
             decision = self.policy.decide(context)
             self.decisions.append(decision)
@@ -75,7 +75,7 @@ class Shared:
                 self.policy.update(*row, count_context=step % 3 == 0)
             else:
                 waiting.append(row)
-            if len(waiting) == BATCH or (waiting and step == DECISIONS - 1):
+            if len(waiting) == BATCH or (waiting and step == self.per_decider - 1):
                 self.policy.update_many(*zip(*waiting, strict=True))
                 waiting = []
             if step % 10 == 0:
@@ -93,7 +93,7 @@ class Shared:
                 self.policy.retire_arm(step // 20)
             # Some turns for the others; the changes are spread over their decisions.
             made = len(self.decisions)
-            while self.deciding and len(self.decisions) < made + DECIDERS * DECISIONS // (2 * CHANGES):
+            while self.deciding and len(self.decisions) < made + DECIDERS * self.per_decider // (2 * CHANGES):
                 threading.Event().wait(0.0005)
 
     def save(self, random):
@@ -106,15 +106,16 @@ class Shared:
             threading.Event().wait(0.002)
 
 
-def play(name, shape, seed):
-    shared = Shared(name, shape, seed)
+def play(name, shape, seed, decisions):
+    """What `DECIDERS` threads with so many decisions each, and two more, made of it."""
+    shared = Shared(name, shape, seed, decisions)
     works = [shared.decide] * DECIDERS + [shared.change, shared.save]
     threads = [threading.Thread(target=shared.run, args=(work, number)) for number, work in enumerate(works)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    total = DECIDERS * DECISIONS
+    total = DECIDERS * decisions
     last = shared.policy.snapshot()
     pulls = shared.policy.pulls()
     shared.check(all(0 < decision.probability <= 1 for decision in shared.decisions), "a probability not in (0, 1]")
@@ -142,6 +143,8 @@ def play(name, shape, seed):
 
 if __name__ == "__main__":
     sys.setswitchinterval(1e-5)
-    counted = play(sys.argv[1], (int(sys.argv[2]), int(sys.argv[3])), int(sys.argv[4]))
+    name, *numbers = sys.argv[1:]
+    n_arms, n_contexts, seed, decisions = map(int, numbers)
+    counted = play(name, (n_arms, n_contexts), seed, decisions)
     print(json.dumps(counted))
     sys.exit(1 if counted["faults"] else 0)

@@ -271,7 +271,7 @@ class TestSingleSteps:
 
 @pytest.mark.parametrize("everywhere", [True, False], ids=["all-available", "some-not"])
 @pytest.mark.parametrize(("name", "dials"), SETTINGS)
-def test_kernels_and_their_slow_twins_agree_round_by_round(name, dials, everywhere):
+def test_kernels_and_their_slow_twins_agree_round_by_round(name, dials, everywhere, cases):
     """The kernels keep running means, relative logits and scratch; the twins keep everything and follow the papers."""
     rng = np.random.default_rng(20)
     probabilities = np.array([0.5, 0.3, 0.2])
@@ -292,7 +292,7 @@ def test_kernels_and_their_slow_twins_agree_round_by_round(name, dials, everywhe
         horizon=horizon,
     )
     twin = make_twin(name, probabilities, floors, available, noise_scale, bound, horizon, dials)
-    for t in range(1, horizon + 1):
+    for t in range(1, cases(120, horizon) + 1):
         context = rng.choice(3, p=probabilities)
         _, allocation = player.allocate(t, context)
         expected = twin.allocate(t, context)
@@ -305,11 +305,11 @@ def test_kernels_and_their_slow_twins_agree_round_by_round(name, dials, everywhe
 
 @np.errstate(all="ignore")  # uncompiled kernels warn where they cut an infinity
 @pytest.mark.parametrize(("name", "dials"), SETTINGS)
-def test_columns_are_distributions_whatever_was_seen(name, dials):
+def test_columns_are_distributions_whatever_was_seen(name, dials, cases):
     """Huge, tiny, negative and zero rewards, floors of zero and out of reach, pairs never played or not available."""
     rng = np.random.default_rng(21)
     rewards = [0.0, -0.0, 1.0, -1.0, 1e-320, -1e-320, 1e300, -1e300, 1e9, -1e9]
-    for case in range(60):
+    for case in range(cases(20, 60)):
         n_arms, n_contexts = rng.integers(1, 5, size=2)
         available = rng.random((n_arms, n_contexts)) < 0.7
         available[rng.integers(n_arms, size=n_contexts), np.arange(n_contexts)] = True

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from arcbandit import BLP, OLP, OPLP, Greedy, ThompsonLP
-from tests.long import cases
 
 RULES = (OLP, OPLP, BLP, Greedy, ThompsonLP)
 ROUNDS_AFTER = 150
@@ -30,7 +29,7 @@ def rounded(rng, means, arm, context):
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape[0]}x{shape[1]}")
-def test_a_restored_policy_plays_on_as_the_one_it_was_taken_from(shape):
+def test_a_restored_policy_plays_on_as_the_one_it_was_taken_from(shape, cases):
     """Ties and heavy tails at all sizes; scales that a twin would measure again decided pivots otherwise."""
     n_arms, n_contexts = shape
     for run in range(cases(*SHAPES[shape])):

@@ -14,6 +14,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import POLICIES
 from arcbandit.policies.snapshot_checks import CONFIGURATION, HEAD, PARTS, PLANNER, STATISTICS
+from tests.long import examples
 
 
 def play(decider, rounds, seed=0):
@@ -124,7 +125,7 @@ def edits(draw, name):
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
-@settings(max_examples=300, deadline=None)
+@examples(80, 300)
 @given(data=st.data())
 def test_an_edited_snapshot_is_refused_or_comes_back_as_it_is(name, data):
     """And what comes back goes on playing."""
@@ -141,7 +142,7 @@ def test_an_edited_snapshot_is_refused_or_comes_back_as_it_is(name, data):
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
-@settings(max_examples=50, deadline=None)
+@examples(20, 50)
 @given(data=st.data())
 def test_every_field_must_be_there_and_no_other(name, data):
     """At every level."""

@@ -16,7 +16,7 @@ from arcbandit import BLP, Instance, policy
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import restore
 from tests.policies import share_among_threads
-from tests.policies.share_among_threads import CHANGES, DECIDERS, DECISIONS
+from tests.policies.share_among_threads import CHANGES, DECIDERS
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTANCE = Instance([[1.0, 0.3], [0.2, 0.8], [0.4, 0.5]], [0.1, 0.1, 0.1], [0.6, 0.4])
@@ -24,14 +24,15 @@ PATIENCE = 20.0  # seconds after which a thread is taken to wait for ever
 
 
 @pytest.mark.parametrize("name", ["blp", "oplp", "thompson-lp", "optimistic3", "bandit-q"])
-def test_threads_may_share_a_policy(name):
+def test_threads_may_share_a_policy(name, cases):
     """Five threads decide and learn on 20 x 50, one changes floors, arms and contexts, one takes snapshots.
 
     Every probability is in (0, 1], columns sum to 1, no decision, number or reward is lost or counted twice, and every
     snapshot restores. In a process of its own, as memory that is written by two threads at once may end it.
     """
+    decisions = cases(240, 800)
     done = subprocess.run(
-        [sys.executable, "-W", "error", share_among_threads.__file__, name, "20", "50", "1"],
+        [sys.executable, "-W", "error", share_among_threads.__file__, name, "20", "50", "1", str(decisions)],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         capture_output=True,
@@ -41,7 +42,7 @@ def test_threads_may_share_a_policy(name):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     counted = json.loads(done.stdout)
-    assert counted["decisions"] == DECIDERS * DECISIONS
+    assert counted["decisions"] == DECIDERS * decisions
     assert counted["arms"] == 20 + CHANGES // 20
     assert counted["contexts"] == 50 + CHANGES // 20
     assert counted["snapshots"] > 0

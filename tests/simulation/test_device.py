@@ -19,23 +19,33 @@ from arcbandit.simulation.epoch import Task, bind, find_optimum, make_world
 from arcbandit.simulation.loop import rounds
 from arcbandit.simulation.metrics import BY_FLOOR, SHARES, SUMS
 from tests.simulation import play_on_device
-from tests.simulation.play_on_device import GPU, NU, POLICIES, SIMULATOR, common, special_cases
+from tests.simulation.play_on_device import NU, POLICIES, SIZES, common, special_cases
 
 ROOT = Path(__file__).resolve().parents[2]
 HAS_GPU = cuda.device_available()
-SIZES = GPU if HAS_GPU else SIMULATOR
 SPECIAL_CASES = special_cases(simulated=not HAS_GPU)
 
 pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="numba-cuda is not made for macOS")
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
+def played_as(cases):
+    """How much is played."""
+    return "gpu" if HAS_GPU else cases("simulator", "long simulator")
+
+
+@pytest.fixture(scope="module")
+def sizes(played_as):
+    return SIZES[played_as]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory, played_as):
     """The folder of what the device played."""
     folder = tmp_path_factory.mktemp("device")
     simulator = {} if HAS_GPU else {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
-        [sys.executable, play_on_device.__file__, folder],
+        [sys.executable, play_on_device.__file__, folder, played_as],
         cwd=ROOT,
         env=os.environ | simulator,
         capture_output=True,
@@ -51,10 +61,10 @@ def same_plays(left, right):
     return np.isclose(*rewards, rtol=0.0, atol=1e-9).mean()
 
 
-def assert_agree(found, expected):
+def assert_agree(found, expected, equal_plays):
     for label in expected.policies:
         share = same_plays(found.realised_revenue[label], expected.realised_revenue[label])
-        assert share >= SIZES.equal_plays
+        assert share >= equal_plays
         if share == 1.0:
             assert np.allclose(found.records[label], expected.records[label], rtol=1e-9, atol=1e-9, equal_nan=True)
             assert np.allclose(
@@ -62,30 +72,34 @@ def assert_agree(found, expected):
             )
 
 
+@pytest.mark.slow
 class TestTheDevicePlaysAsTheCpu:
     @pytest.mark.parametrize("name", POLICIES)
-    def test_play_by_play(self, played, name):
-        assert_agree(Trace.load(played / f"{name}.parquet"), simulate(NU, [name], **common(SIZES)))
+    def test_play_by_play(self, played, sizes, name):
+        expected = simulate(NU, [name], **common(sizes))
+        assert_agree(Trace.load(played / f"{name}.parquet"), expected, sizes.equal_plays)
 
     @pytest.mark.parametrize("name", SPECIAL_CASES)
-    def test_play_by_play_in_special_cases(self, played, name):
-        assert_agree(Trace.load(played / f"{name}.parquet"), simulate(**SPECIAL_CASES[name], **common(SIZES)))
+    def test_play_by_play_in_special_cases(self, played, sizes, name):
+        expected = simulate(**SPECIAL_CASES[name], **common(sizes))
+        assert_agree(Trace.load(played / f"{name}.parquet"), expected, sizes.equal_plays)
 
     @pytest.mark.parametrize("name", POLICIES)
-    def test_means_over_many_epochs(self, played, name):
+    def test_means_over_many_epochs(self, played, sizes, name):
         """Within four standard errors of other epochs on the CPU.
 
         A false alarm has probability 6e-5 for each of the 24 means on a GPU, 0.15 % in all; with the few epochs of the
         simulator, by Student's t, 6e-4 and 1.4 %. The seeds are fixed, so that it comes always or never.
         """
         many = Summary.load(played / f"{name} many.parquet")
-        assert many.epochs == SIZES.many_epochs
-        other = simulate(NU, [name], SIZES.many_rounds, SIZES.cpu_epochs, seed=1, checkpoints=2, keep="summary")
+        assert many.epochs == sizes.many_epochs
+        other = simulate(NU, [name], sizes.many_rounds, sizes.cpu_epochs, seed=1, checkpoints=2, keep="summary")
         for metric in ("regret", "violation", "realised_revenue"):
             errors = np.hypot(many.standard_error(metric, name), other.standard_error(metric, name))
             assert abs(many.mean(metric, name) - other.mean(metric, name))[-1] <= 4.0 * errors[-1]
 
 
+@pytest.mark.slow
 class TestTheSummaryOfTheDevice:
     def test_is_that_of_its_epochs(self, played):
         summary, trace = Summary.load(played / "one chunk.parquet"), Trace.load(played / "epochs.parquet")

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from itertools import accumulate
-from typing import Any
+from time import perf_counter
 
 import numpy as np
 
 from arcbandit.kernels.program import PlanStatus
-from arcbandit.planning import solve_program
+from arcbandit.planning import Planner
 from benchmarks.learning import Decide, Update, online_rounds, steady_policy
-from benchmarks.measure import Outcome, Workload, seconds, take_turns
+from benchmarks.measure import Outcome, Workload, take_turns
 from benchmarks.planning import COLD_PROBLEMS, cold_problem, linear_program, relative_error
 
 EPSILON = 0.05
@@ -75,34 +75,37 @@ def online(
 
 
 def cold_quantecon(n_arms: int, n_contexts: int, turns: int) -> Outcome:
-    """One cold plan a turn from Python, and the same problem by QuantEcon's compiled simplex."""
+    """One cold plan per turn by a `Planner`, and the same problem by QuantEcon's compiled simplex, both from arrays."""
     linprog_simplex = import_module("quantecon.optimize").linprog_simplex
     programs = [cold_problem(n_arms, n_contexts, seed).program for seed in range(COLD_PROBLEMS)]
-    tableaus = [linear_program(program.objective, program.floors) for program in programs]
+    planners = [Planner(program.floors, program.weights) for program in programs]
+    problems = [linear_program(program.objective, program.floors) for program in programs]
+    tableaus = [
+        (-problem["c"], problem["A_ub"], problem["b_ub"], problem["A_eq"], problem["b_eq"]) for problem in problems
+    ]
     values = np.zeros(COLD_PROBLEMS)
     references = np.zeros(COLD_PROBLEMS)
 
     def own(turn: int) -> float:
         place = turn % COLD_PROBLEMS
-        found: list[Any] = []
-        elapsed = seconds(lambda: found.append(solve_program(programs[place])))
-        if found[0].status != PlanStatus.OPTIMAL:
-            raise RuntimeError(f"The cold plan of problem {place} ended {found[0].status.name}.")
-        values[place] = (programs[place].objective * found[0].allocation).sum()
+        plan, mean_rewards = planners[place].plan, programs[place].objective
+        start = perf_counter()
+        found = plan(mean_rewards)
+        elapsed = perf_counter() - start
+        if found.status != PlanStatus.OPTIMAL:
+            raise RuntimeError(f"The cold plan of problem {place} ended {found.status.name}.")
+        values[place] = (programs[place].objective * found.allocation).sum()
         return elapsed
 
     def other(turn: int) -> float:
         place = turn % COLD_PROBLEMS
-        problem = tableaus[place]
-        found: list[Any] = []
-        elapsed = seconds(
-            lambda: found.append(
-                linprog_simplex(-problem["c"], problem["A_ub"], problem["b_ub"], problem["A_eq"], problem["b_eq"])
-            )
-        )
-        if not found[0].success:
-            raise RuntimeError(f"QuantEcon ended problem {place} with status {found[0].status}.")
-        references[place] = found[0].fun
+        tableau = tableaus[place]
+        start = perf_counter()
+        found = linprog_simplex(*tableau)
+        elapsed = perf_counter() - start
+        if not found.success:
+            raise RuntimeError(f"QuantEcon ended problem {place} with status {found.status}.")
+        references[place] = found.fun
         return elapsed
 
     mine, theirs = take_turns([own, other], turns)

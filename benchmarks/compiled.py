@@ -1,28 +1,20 @@
 """The compiled simulator from any state of learning, and two compiled loops without a linear program beside it."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.instance import GroupFloor, Instance
-from arcbandit.kernels.confidence import (
-    INVERSE_ROOT,
-    MEAN,
-    PULLS,
-    Statistics,
-    make_statistics,
-    radius_factor,
-    record_reward,
-)
-from arcbandit.kernels.counter import DECISION, REWARD, standard_normal, uniforms
-from arcbandit.kernels.program import ARM_PRICE, PIVOTS
+from arcbandit.kernels.confidence import ByPair, Statistics, make_statistics, radius_factor, record_reward
+from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
+from arcbandit.kernels.program import ByArm, Count
 from arcbandit.kernels.sampling import context_from_uniform
 from arcbandit.planning import Plan
+from arcbandit.policies.learner import Learner
 from arcbandit.policies.registry import policy
-from arcbandit.simulation.loop import RewardModel, World, make_meters, play_rounds
-from arcbandit.simulation.metrics import BY_FLOOR, N_TOTALS, Total
+from arcbandit.simulation.epoch import Task, bind, make_run, make_world
+from arcbandit.simulation.loop import player_of
+from arcbandit.simulation.metrics import Total
 
 Floats = NDArray[np.float64]
 
@@ -38,18 +30,18 @@ def play_bare_rounds(means, probabilities, noise_scale, statistics, seed, epoch,
     n_arms, n_contexts = means.shape
     total = 0.0
     for t in range(first_round, last_round + 1):
-        context_uniform, _ = uniforms(seed, epoch, t, DECISION, 0)
+        context_uniform, _ = uniforms(seed, epoch, t, Purpose.DECISION, 0)
         context = context_from_uniform(probabilities, context_uniform)
         factor = radius_factor(n_arms * n_contexts, t, noise_scale)
         best = -np.inf
         chosen = 0
         for arm in range(n_arms):
-            root = statistics.by_pair[INVERSE_ROOT, arm, context]
-            value = statistics.by_pair[MEAN, arm, context] + factor * root if root > 0.0 else np.inf
+            root = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
+            value = statistics.by_pair[ByPair.MEAN, arm, context] + factor * root if root > 0.0 else np.inf
             if value > best:
                 best = value
                 chosen = arm
-        reward = means[chosen, context] + noise_scale * standard_normal(seed, epoch, t, REWARD, 0)
+        reward = means[chosen, context] + noise_scale * standard_normal(seed, epoch, t, Purpose.REWARD, 0)
         record_reward(statistics, chosen, context, reward)
         total += reward
     return total
@@ -69,7 +61,8 @@ def price_every_pair(statistics, probabilities, arm_prices, factor, context_valu
         for arm in range(n_arms):
             price = 1.0 + arm_prices[arm]
             for context in range(n_contexts):
-                bound = statistics.by_pair[MEAN, arm, context] + factor * statistics.by_pair[INVERSE_ROOT, arm, context]
+                root = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
+                bound = statistics.by_pair[ByPair.MEAN, arm, context] + factor * root
                 value = probabilities[context] * (price * bound)
                 if value > context_values[context]:
                     context_values[context] = value
@@ -88,7 +81,8 @@ def choose_among_all(statistics, probabilities, arm_prices, factor, context_valu
         for arm in range(n_arms):
             price = 1.0 + arm_prices[arm]
             for context in range(n_contexts):
-                bound = statistics.by_pair[MEAN, arm, context] + factor * statistics.by_pair[INVERSE_ROOT, arm, context]
+                root = statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
+                bound = statistics.by_pair[ByPair.MEAN, arm, context] + factor * root
                 excess = probabilities[context] * (price * bound) - context_values[context]
                 if excess > best:
                     best = excess
@@ -114,10 +108,15 @@ def seen_before(instance: Instance, pulls: int) -> Statistics:
     n_arms, n_contexts = instance.mean_rewards.shape
     statistics = make_statistics(n_arms, n_contexts)
     noise = np.random.default_rng([n_arms, n_contexts, pulls]).standard_normal((n_arms, n_contexts))
-    statistics.by_pair[PULLS] = pulls
-    statistics.by_pair[MEAN] = instance.mean_rewards + instance.noise_scale * noise / np.sqrt(pulls)
-    statistics.by_pair[INVERSE_ROOT] = 1.0 / np.sqrt(pulls)
+    statistics.by_pair[ByPair.PULLS] = pulls
+    statistics.by_pair[ByPair.MEAN] = instance.mean_rewards + instance.noise_scale * noise / np.sqrt(pulls)
+    statistics.by_pair[ByPair.INVERSE_ROOT] = 1.0 / np.sqrt(pulls)
     return statistics
+
+
+def learner_arrays(value: Learner | NDArray[np.generic]) -> list[NDArray[np.generic]]:
+    """Every array of a nested tuple."""
+    return [array for part in value for array in learner_arrays(part)] if isinstance(value, tuple) else [value]
 
 
 class CompiledLearner:
@@ -125,86 +124,57 @@ class CompiledLearner:
 
     def __init__(self, instance: Instance, optimum: Plan, name: str, pulls: int) -> None:
         self.instance = instance
-        self.policy: Any = policy(name).for_instance(instance, horizon=NEVER, seed=0)
+        chosen = policy(name)
+        never = np.array([NEVER])
+        task = Task(instance, name, chosen, "gaussian", None, optimum, np.nan, NEVER, 0, 0, never, 0)
+        self.world = make_world(task)
+        self.learner: Learner = bind(task, chosen).learner
         self.round_number = pulls * instance.n_pairs
         if pulls > 0:
-            self.policy._statistics.by_pair[...] = seen_before(instance, pulls).by_pair
-        slack_floors = ~optimum.floors.active
-        self.world = World(
-            mean_rewards=instance.mean_rewards.copy(),
-            revenues=instance.mean_rewards * instance.context_probabilities,
-            probabilities=instance.context_probabilities.copy(),
-            optimal_value=optimum.value,
-            used_pairs=np.ascontiguousarray(~optimum.idle_pairs),
-            slack_floors=slack_floors,
-            optimal_columns=int((~optimum.idle_pairs).sum() + slack_floors.sum()),
-            model=int(RewardModel.GAUSSIAN),
-            noise_scale=instance.noise_scale,
-            samples=np.zeros(1),
-            sample_start=np.zeros(instance.n_pairs + 1, dtype=np.int64),
-            suboptimality_gap=np.nan,
-        )
-        n_rows = len(slack_floors)
-        self.meters = make_meters(n_rows, window=0)
-        self.no_record = np.array([NEVER]), np.zeros((N_TOTALS, 1)), np.zeros((len(BY_FLOOR), 1, n_rows))
+            self.statistics.by_pair[...] = seen_before(instance, pulls).by_pair
+        run = make_run(self.world, self.learner, task)
+        self.meters = run.meters
+        self._play = player_of(chosen.kind, run)
         self.played = 0
 
     def play(self, rounds: int) -> None:
         """Play on."""
-        state = self.policy
-        first = self.round_number + 1
-        play_rounds(
-            int(state.rule),
-            self.world,
-            state._problem,
-            state._statistics,
-            state._memory,
-            state._workspace,
-            state._allocation,
-            self.meters,
-            0,
-            0,
-            first,
-            first + rounds - 1,
-            *self.no_record,
-        )
+        self._play(self.round_number + 1, self.round_number + rounds)
         self.round_number += rounds
         self.played += rounds
 
     def forget_counts(self) -> None:
         """Count pivots and fallbacks from here on."""
-        self.policy._workspace.counts[Count.PIVOTS] = 0
+        self.learner.planner.workspace.counts[Count.PIVOTS] = 0
         self.meters.totals[Total.ON_FALLBACK] = 0.0
         self.played = 0
 
     @property
     def allocation(self) -> Floats:
         """w(t) of the last round."""
-        return self.policy._allocation
+        return self.learner.allocation
 
     @property
     def arm_prices(self) -> Floats:
         """The floors' prices of the last round, by arm."""
-        return self.policy._workspace.by_arm[ARM_PRICE]
+        return self.learner.planner.workspace.by_arm[ByArm.PRICE]
 
     @property
     def statistics(self) -> Statistics:
         """What it has seen."""
-        return self.policy._statistics
+        return self.learner.statistics
 
     @property
     def pulls_and_means(self) -> tuple[Floats, Floats]:
         """n and the mean rewards, copied."""
-        return self.statistics.by_pair[PULLS].copy(), self.statistics.by_pair[MEAN].copy()
+        return self.statistics.by_pair[ByPair.PULLS].copy(), self.statistics.by_pair[ByPair.MEAN].copy()
 
     def details(self) -> dict[str, float]:
         """Size, pivots and fallbacks by round, and all memory that the policy holds."""
-        state = self.policy
-        held = (*state._problem, *state._statistics, *state._memory, *state._workspace, state._allocation)
         n_pairs = self.instance.n_pairs
         return {
             "pairs": n_pairs,
-            "pivots_per_round": float(state._workspace.counts[Count.PIVOTS]) / self.played,
+            "pivots_per_round": float(self.learner.planner.workspace.counts[Count.PIVOTS]) / self.played,
             "fallback_share": float(self.meters.totals[Total.ON_FALLBACK]) / self.played,
-            "doubles_per_pair": sum(array.nbytes for array in held) / 8 / n_pairs,
+            "doubles_per_pair": sum(array.nbytes for array in learner_arrays(self.learner)) / 8 / n_pairs,
         }

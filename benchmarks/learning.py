@@ -15,9 +15,11 @@ from arcbandit.experiments.paper_instances import nu
 from arcbandit.instance import Instance
 from arcbandit.kernels.confidence import make_statistics
 from arcbandit.planning import Plan, plan
+from arcbandit.policies.learner import Progress
 from arcbandit.policies.olp import OLP
 from arcbandit.policies.registry import policy
 from arcbandit.simulation.epoch import Task, run_task
+from arcbandit.simulation.plain import Problem, problem_of
 from arcbandit.simulation.run import simulate
 from benchmarks.compiled import (
     CompiledLearner,
@@ -44,6 +46,7 @@ SHAPES = ((3, 3), (10, 10), (20, 50), (50, 200), (100, 1000), (200, 5000))
 LARGE_SHAPES = SHAPES[2:]  # where memory by pair, and growth with their number, are what counts
 CAUTION = {"olp": 1.0, "oplp": -1.0}
 EPOCHS = 8
+EXPLORING_ROUNDS = 200  # per turn: far fewer than there are pairs
 LONG_HORIZON = 10_000_000
 
 
@@ -221,13 +224,59 @@ def against_full_pass(turns: int) -> Outcome:
 
 
 def exploring(turns: int) -> Outcome:
-    """The first rounds of all, in which pairs never played have no bounds of their own."""
+    """The first rounds of all, in which pairs never played have no bounds of their own, and steady ones."""
     instance = steady_instance(100, 1000)
     learner = CompiledLearner(instance, plan(instance), "olp", pulls=0)
-    learner.play(20)
+    learner.play(EXPLORING_ROUNDS)
     learner.forget_counts()
-    own = [seconds(lambda: learner.play(20)) / 20 for _ in range(turns)]
-    return Outcome(own, details=learner.details())
+    steady_one = steady_learner(instance, "olp")
+    rounds = steady_rounds(instance.n_pairs)
+    own, other = take_turns(
+        [
+            lambda turn: seconds(lambda: learner.play(EXPLORING_ROUNDS)) / EXPLORING_ROUNDS,
+            lambda turn: seconds(lambda: steady_one.play(rounds)) / rounds,
+        ],
+        turns,
+    )
+    return Outcome(own, other, "a steady round", details=learner.details())
+
+
+class Fixed:
+    """A plain object that does next to nothing: what a round takes beyond that is the simulator's."""
+
+    name = "fixed"
+
+    def begin(self, problem: Problem, seed: int) -> None:
+        """Play all arms alike."""
+        self.shares = np.full(problem.shape, 1.0 / problem.shape[0])
+
+    def allocate(self, context: int) -> Floats:
+        """The same as ever."""
+        return self.shares
+
+    def learn(self, context: int, arm: int, reward: float) -> None:
+        """Nothing."""
+
+
+def plain_object(turns: int) -> Outcome:
+    """Rounds of a plain object, less the time of its own methods."""
+    instance = nu()
+    rounds = 20_000
+    chosen = Fixed()
+    last = np.array([rounds])
+    run = Task(instance, chosen.name, chosen, "gaussian", None, plan(instance), np.nan, rounds, 0, 0, last, 0)
+    chosen.begin(problem_of(instance, None, rounds), 0)
+
+    def own_methods() -> None:
+        for _ in range(rounds):
+            chosen.allocate(0)
+            chosen.learn(0, 0, 1.0)
+
+    whole, own = take_turns(
+        [lambda turn: seconds(lambda: run_task(run)) / rounds, lambda turn: seconds(own_methods) / rounds], turns
+    )
+    overhead = [both - its for both, its in zip(whole, own, strict=True)]
+    return Outcome(overhead, details={"seconds_of_its_own": Spread.of(own).median})
 
 
 def with_groups(turns: int) -> Outcome:
@@ -271,8 +320,8 @@ def steady_policy(n_arms: int, n_contexts: int) -> tuple[Decide, Update]:
     """OLP with floors, after STEADY_PULLS pulls of each pair."""
     instance = steady_instance(n_arms, n_contexts)
     learner: Any = OLP(instance.revenue_floors, instance.context_probabilities, noise_scale=1.0)
-    learner._statistics.by_pair[...] = seen_before(instance, STEADY_PULLS).by_pair
-    learner._decisions = learner._rewards = STEADY_PULLS * instance.n_pairs
+    learner.learner.statistics.by_pair[...] = seen_before(instance, STEADY_PULLS).by_pair
+    learner.learner.progress[[Progress.DECISIONS, Progress.REWARDS]] = STEADY_PULLS * instance.n_pairs
     return lambda context: learner.decide(context).arm, learner.update
 
 
@@ -447,10 +496,19 @@ WORKLOADS = (
     ),
     Workload(
         name="exploring-100x1000",
-        summary="one of the first rounds of OLP, with pairs never played",
+        summary="one of the first rounds of OLP, with pairs never played, and a steady one",
         run=exploring,
         turns=5,
         quick_turns=2,
+        requirement=Requirement(ratio=1 / 5),
+    ),
+    Workload(
+        name="plain-object-3x3",
+        summary="a round of simulate with a plain Python object on nu, less the object's own time",
+        run=plain_object,
+        turns=9,
+        quick_turns=3,
+        requirement=Requirement(rate=50_000),
     ),
     Workload(
         name="online-3x3",

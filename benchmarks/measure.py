@@ -43,7 +43,7 @@ class Requirement:
 
     ratio: float | None = None
     seconds: float | None = None  # the median is below
-    rate: float | None = None  # operations a second, at least
+    rate: float | None = None  # operations per second, at least
     limits: dict[str, float] = field(default_factory=dict)  # details that are at most so much
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Requirement:
         if self.seconds is not None:
             parts.append(f"< {self.seconds:g} s")
         if self.rate is not None:
-            parts.append(f">= {self.rate:,.0f} a second")
+            parts.append(f">= {self.rate:,.0f} per second")
         parts.extend(f"{name.replace('_', ' ')} <= {limit:g}" for name, limit in self.limits.items())
         return "\n".join(parts)
 

@@ -13,7 +13,7 @@ from arcbandit.compilation.compile import entry_kernel
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.floors import Floors
 from arcbandit.instance import Instance
-from arcbandit.kernels.planning import plan
+from arcbandit.kernels.planning import find_plan
 from arcbandit.kernels.program import Count, PlanStatus, Program, make_basis, make_workspace
 from arcbandit.planning import make_program, solve_program
 from benchmarks.measure import Outcome, Requirement, Workload, seconds, take_turns
@@ -36,7 +36,7 @@ def plan_each_round(program, bounds, basis, workspace, allocation, values):
             for context in range(n_contexts):
                 program.objective[arm, context] = bounds[place, arm, context]
                 program.revenue[arm, context] = bounds[place, arm, context]
-        if plan(program, basis, False, 0, workspace, allocation) != PlanStatus.OPTIMAL:
+        if find_plan(program, basis, False, 0, workspace, allocation) != PlanStatus.OPTIMAL:
             failures += 1
         value = 0.0
         for arm in range(n_arms):

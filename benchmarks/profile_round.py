@@ -18,11 +18,13 @@ from arcbandit.kernels.dual_step import most_negative
 from arcbandit.kernels.elimination import factorise, is_peeled
 from arcbandit.kernels.entering import best_pair, price_rows
 from arcbandit.kernels.evaluation import evaluate_prices, evaluate_shares
-from arcbandit.kernels.planning import plan
+from arcbandit.kernels.planner import Place
+from arcbandit.kernels.planning import find_plan
 from arcbandit.kernels.program import Basis, Count, PlanStatus, Program
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
-from arcbandit.policies.state import OWN, PLANNED
-from arcbandit.simulation.loop import draw_reward, has_optimal_set, measure_allocation, measure_reward
+from arcbandit.policies.learner import Outcome, Stream
+from arcbandit.simulation.meters import has_optimal_set, measure_allocation, measure_reward
+from arcbandit.simulation.world import draw_reward
 from benchmarks.compiled import CompiledLearner, steady_instance
 from benchmarks.learning import steady_learner
 from benchmarks.measure import Spread, seconds, take_turns
@@ -49,20 +51,24 @@ PLAN = 12  # the steps from FACTORISE to WRITE as one
 
 
 @entry_kernel
-def repeat(step, times, world, problem, statistics, memory, workspace, allocation, meters, first_round):
+def repeat(step, times, world, learner, statistics, meters, first_round):
     """Do one step of a round again and again; return a number that depends on all of them."""
+    problem = learner.problem
+    planner = learner.planner
+    workspace = planner.workspace
+    allocation = learner.allocation
     program = Program(
         statistics.by_pair[ByPair.MEAN],
         statistics.by_pair[ByPair.MEAN],
         statistics.by_pair[ByPair.INVERSE_ROOT],
-        memory.scalars,
+        planner.lean,
         problem.context_probabilities,
         statistics.changed,
         problem.available,
         problem.floors,
         problem.arm_rows,
     )
-    basis = Basis(memory.key[OWN], memory.slot_arm[OWN], memory.slot_context[OWN])
+    basis = Basis(planner.key[Place.OWN], planner.slot_arm[Place.OWN], planner.slot_context[Place.OWN])
     n_contexts = allocation.shape[1]
     total = 0.0
     for t in range(first_round, first_round + times):
@@ -93,34 +99,31 @@ def repeat(step, times, world, problem, statistics, memory, workspace, allocatio
             write_allocation(basis, True, workspace, allocation)
         elif step == DRAW:
             arm = arm_from_uniform(allocation, context, 0.5)
-            total += draw_reward(world, arm, context, 0, 0, t)
+            total += draw_reward(world, arm, context, Stream(0, 0, t))
         elif step == METRICS:
-            measure_allocation(world, problem, True, memory, PLANNED, allocation, meters)
-            total += has_optimal_set(world, memory, PLANNED, workspace, meters)
+            measure_allocation(world, problem, allocation, planner, True, Outcome.PLANNED.value, meters)
+            total += has_optimal_set(world, planner, Outcome.PLANNED.value, meters)
             measure_reward(problem, 0, 0.0, t, meters)
         elif step == LEARN:
             arm = basis.key[context]
             record_reward(statistics, arm, context, statistics.by_pair[ByPair.MEAN, arm, context])
         elif step == PLAN:
             statistics.changed[context] = True
-            status = plan(program, basis, True, workspace.counts[Count.BOUNDS_OF], workspace, allocation)
+            status = find_plan(program, basis, True, workspace.counts[Count.BOUNDS_OF], workspace, allocation)
             total += 1.0 if status == PlanStatus.OPTIMAL else 0.0
     return total
 
 
 def profile(learner: CompiledLearner, rounds: int) -> tuple[list[float], float, float]:
     """Seconds of each step, of planning as one, and of a round."""
-    state = learner.policy
 
     def contender(step: int) -> Callable[[int], float]:
         def run(turn: int) -> float:
             learner.play(RESETTLE)  # so that every step finds what the one before it in a round leaves
             # Learning again and again would move the bounds away from the basis; it does so in a copy.
-            statistics = state._statistics if step != LEARN else copy.deepcopy(state._statistics)
-            arguments = (state._problem, statistics, state._memory, state._workspace, state._allocation)
-            elapsed = seconds(
-                lambda: repeat(step, rounds, learner.world, *arguments, learner.meters, learner.round_number + 1)
-            )
+            statistics = learner.statistics if step != LEARN else copy.deepcopy(learner.statistics)
+            arguments = (learner.world, learner.learner, statistics, learner.meters)
+            elapsed = seconds(lambda: repeat(step, rounds, *arguments, learner.round_number + 1))
             return elapsed / rounds
 
         return run

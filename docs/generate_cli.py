@@ -16,14 +16,14 @@ INTRODUCTION = """\
 
 This page is written by `make docs` from the program itself.
 
-An argument that names a file is read as a file (.toml or .json); anything else is a name of the paper. Output has
-colours only in a terminal, and `--json` prints one document whose keys are the names of the Python fields.
+An argument that names a file is read as a file (.toml or .json); anything else must be the name of one of the paper's
+instances. Output is coloured only in a terminal, and `--json` prints one document whose keys are the Python fields.
 
 | exit code | meaning |
 |-----------|---------|
-| 0 | an answer, be it that the floors cannot be met together |
+| 0 | an answer, which may be that the floors cannot be met together |
 | 1 | no answer: the solver gave up, or an optional dependency is missing; or a claim of `reproduce` fails |
-| 2 | bad input, or a device that cannot be had; one sentence on standard error says what |
+| 2 | bad input, or a device that is not available; one sentence on standard error says what is wrong |
 | 130 | interrupted; no file is half written |
 """
 

@@ -12,10 +12,10 @@ INTRODUCTION = """\
 This page is written by `make docs` from the table in `arcbandit.simulation.metrics`.
 
 A simulation records these metrics at its checkpoints, for each policy and epoch. Each is an attribute of a `Trace`
-(`trace.regret["olp"]`, shape (epochs, checkpoints), or (epochs, checkpoints, floors) for a metric per floor), and a
-name that `metric`, `mean`, `variance`, `standard_error`, `quantile`, `histogram` and `estimate` take. A file that
-`Trace.save` or `Summary.save` wrote holds them under these names: a column of a trace's table, rows of a summary's. A
-share is saved as the count of rounds so far.
+(`trace.regret["olp"]`, shape (epochs, checkpoints), or (epochs, checkpoints, floors) for a metric per floor), and its
+name is an argument of `metric`, `mean`, `variance`, `standard_error`, `quantile`, `histogram` and `estimate`. Files
+written by `Trace.save` and `Summary.save` hold them under these names, as columns of a trace's table and rows of a
+summary's. A share is saved as the count of rounds so far.
 """
 
 HEADER = ("name", "meaning", "definition", "unit", "kind", "drawn")

@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from arcbandit.kernels.planning import plan as plan_kernel
 from arcbandit.kernels.program import ByRow, PlanStatus, make_basis, make_workspace
 from arcbandit.planning import solve_program
 from tests.certificates import FLOOR_TOLERANCE, check_allocation, check_infeasible
+from tests.kernels.plan_kernel import plan_kernel
 from tests.long import each_of
 from tests.reference.highs import HighsTwin
 from tests.strategies import HARD_KINDS, KINDS, moved, random_case

@@ -17,6 +17,7 @@ from arcbandit import (
     Instance,
     InvalidInputError,
     ObservedRewards,
+    Planner,
     Summary,
     Trace,
     analyse,
@@ -89,6 +90,11 @@ def sound_plan(found):
     assert math.isfinite(found.value)
     assert np.isfinite(found.arm_revenue).all()
     sound_allocation(found.allocation)
+
+
+def sound_planner(planner):
+    """It plans, whatever it was made of."""
+    sound_allocation(planner.plan(np.ones(planner._shape)).allocation)
 
 
 def sound_results(results):
@@ -226,6 +232,38 @@ TARGETS = {
         },
         sound_plan,
         EITHER | {"available": ["arms", "contexts"]},
+    ),
+    "Planner": Target(
+        Planner,
+        {
+            **PROBLEM,
+            "group_floors": (),
+            "available": [[True, True], [True, True]],
+            "arms": ["a", "b"],
+            "contexts": ["x", "y"],
+            "on_infeasible": "least_shortfall",
+            "warm": False,
+        },
+        sound_planner,
+        EITHER | {"available": ["arms", "contexts"]},
+    ),
+    "Planner.of": Target(
+        lambda instance, available, on_infeasible, warm: Planner.of(
+            instance, available=available, on_infeasible=on_infeasible, warm=warm
+        ).plan(instance.mean_rewards),
+        {"instance": SMALL, "available": None, "on_infeasible": "raise", "warm": True},
+        lambda found: sound_plan(found.certified()),
+    ),
+    "Planner.plan": Target(
+        Planner([0.5, 0.25], [0.5, 0.5], arms=["a", "b"], contexts=["x", "y"], on_infeasible="least_shortfall").plan,
+        {
+            "mean_rewards": MEANS,
+            "constraint_means": MEANS,
+            "revenue_floors": [0.5, 0.25],
+            "context_probabilities": [0.5, 0.5],
+            "copy": True,
+        },
+        lambda found: sound_allocation(found.allocation),
     ),
     "analyse": Target(
         analyse, {"instance": SMALL, "candidate_limit": 10}, lambda found: numbers(found.feasibility_margin)
@@ -393,6 +431,7 @@ def test_so_is_junk_that_nobody_thought_of(name, argument, value):
 def test_every_public_callable_is_among_the_targets():
     """A function that is added must be given junk too; results and errors are made by us."""
     made_by_us = {"Analysis", "Audit", "Decision", "Plan", "PlanStatus", "Policy", "Summary", "Trace", "__version__"}
+    made_by_us |= {"QuickPlan"}
     callables = {name for name in arcbandit.__all__ if not name.endswith("Error")} - made_by_us
     assert callables <= set(TARGETS)
 

@@ -12,6 +12,7 @@ from arcbandit.experiments.paper_instances import nu
 from arcbandit.instance import GroupFloor, Instance
 from arcbandit.kernels.program import Count, make_workspace
 from arcbandit.planning import PlanStatus, plan, solve_lp, solve_program
+from arcbandit.planning.memory import Memory
 from tests.certificates import (
     FLOOR_TOLERANCE,
     Problem,
@@ -282,15 +283,16 @@ class TestWarmStart:
 
     def test_needs_no_pivot_when_nothing_moved(self, monkeypatch):
         """The basis is passed on to the kernel."""
-        pivots = []
+        used = []
 
-        def watched(program, basis, least_shortfall, owner, workspace, allocation, kernel=planning.program.plan_kernel):
-            status = kernel(program, basis, least_shortfall, owner, workspace, allocation)
-            pivots.append(int(workspace.counts[Count.PIVOTS]))
-            return status
+        class Watched(Memory):
+            def __init__(self, shape):
+                super().__init__(shape)
+                used.append(self)
 
-        monkeypatch.setattr(planning.program, "plan_kernel", watched)
+        monkeypatch.setattr(planning.program, "Memory", Watched)
         solve(warm_start=solve())
+        pivots = [memory.array(memory.places.workspace.counts)[Count.PIVOTS] for memory in used]
         assert pivots[0] > 0
         assert pivots[1] == 0
 

@@ -1,7 +1,7 @@
 """Contextual bandits that guarantee every arm a minimum revenue.
 
-The public names stand in ``__init__.pyi`` and are loaded on first use: the compiler alone takes longer to import than a
-command may take to answer.
+The public names are listed in ``__init__.pyi`` and loaded on first use: importing the compiler alone takes longer than
+a command may take to answer.
 """
 
 import re
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _policy_class(name: str) -> Any:
-    """A policy of this package by the name of its class, for one that the stub does not list."""
+    """A policy of this package by the name of its class, if the stub does not list it."""
     if not name.startswith("_") and name[:1].isupper():
         from arcbandit.policies.registry import own_policies
 

@@ -1,8 +1,8 @@
-"""Proofs that a plan is right, by weak duality: one pass over the problem, whatever found the plan.
+"""Proofs that a plan is right, by weak duality: one pass over the problem, independent of how the plan was found.
 
-For any prices y >= 0 no allocation that meets the floors earns more than sum_c max_k (a_kc + Y_k b_kc) - y . r, where
-Y_k adds up the prices of the rows that arm k counts for. So an allocation that meets the floors and earns that much is
-optimal, and prices at which sum_c max_k Y_k b_kc < y . r show that no allocation meets them.
+For any prices y >= 0, no allocation that meets the floors earns more than sum_c max_k (a_kc + Y_k b_kc) - y . r, where
+Y_k is the sum of the prices of the rows that arm k counts for. So an allocation that meets the floors and earns that
+much is optimal, and prices with sum_c max_k Y_k b_kc < y . r prove that no allocation meets them.
 """
 
 import math
@@ -19,21 +19,21 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 TOLERANCE = 1e-8  # of the sizes below
-# Shares of a context add up to 1, so rounding changes each by a few units of the last digit of 1, however small it is,
-# and a sum over pairs by as much of the coefficients in use. Relative to TOLERANCE:
+# Shares of a context sum to 1, so rounding changes each share, however small, by a few units in the last place of 1,
+# and a sum over pairs by that much of the coefficients in use. Relative to TOLERANCE:
 ROUNDING = 8 * 2.2e-16 / TOLERANCE
-# Where coefficients of floors span more than this, what is rounding beside the largest of them may be much beside the
-# others: errors are then measured more strictly.
+# If coefficients of floors span more than this factor, rounding errors of the largest may be large compared with the
+# others, so errors are measured more strictly.
 WIDE = 1e9
 LOSS_ROUNDING = 1e-13  # of the terms of a loss
 
 
 class Certificate(NamedTuple):
-    """How far from proven a plan is; each number is relative, and rounding when the plan is right."""
+    """How far a plan is from proven optimal: relative errors, of the size of rounding if the plan is right."""
 
-    floor_error: float  # the largest part of a floor that is missing; 0 for a plan of least shortfall
-    value_error: float  # what the revenue and the best that prices allow differ by
-    shortfall_error: float = 0.0  # what the total shortfall and the least that prices allow differ by
+    floor_error: float  # the largest missing part of a floor; 0 for a plan of least shortfall
+    value_error: float  # the gap between the revenue and its bound by the prices
+    shortfall_error: float = 0.0  # the gap between the total shortfall and its bound by the prices
 
     @property
     def holds(self) -> bool:
@@ -48,7 +48,7 @@ class Coefficients(NamedTuple):
     revenue: Floats  # b, shape (K, C)
     available: Flags  # shape (K, C)
     floors: Floors
-    required: Floats  # what the row of each floor asks for, NO_FLOOR for nothing, shape (M,)
+    required: Floats  # what the row of each floor requires, NO_FLOOR for nothing, shape (M,)
 
     def best(self, worth: Floats) -> Floats:
         """The most that any available pair of each context is worth, shape (C,)."""
@@ -56,12 +56,12 @@ class Coefficients(NamedTuple):
 
 
 class _Account(NamedTuple):
-    """What an allocation comes to, row by row."""
+    """What an allocation amounts to, row by row."""
 
     asked: Floats  # floors, 0 for none, shape (M,)
     lacking: Floats  # what each floor misses, shape (M,)
-    terms: Floats  # |floor| and |revenues| that are compared, shape (M,)
-    rounding: Floats  # what rounding of shares may change, over TOLERANCE, shape (M,)
+    terms: Floats  # the sum of |floor| and |revenues|, shape (M,)
+    rounding: Floats  # how much rounding of shares may change, over TOLERANCE, shape (M,)
     value: float
 
 
@@ -83,7 +83,7 @@ def _by_arm(coefficients: Floats, shares: Floats) -> Floats:
 
 
 def certify_optimal(program: Program, allocation: Floats, prices: Floats) -> Certificate:
-    """Whether an allocation meets the floors, and the prices, shape (M,), prove that none earns more."""
+    """Check that an allocation meets the floors, and that the prices, shape (M,), prove that none earns more."""
     n_arms, n_rows = len(program.objective), len(program.floors)
     errors = np.empty(3)
     measure_errors(program, prices, allocation, ROUNDING, np.empty((3, n_rows)), np.empty(n_arms), errors)
@@ -98,7 +98,7 @@ def certify_optimal(program: Program, allocation: Floats, prices: Floats) -> Cer
 
 
 def proves_infeasible(problem: Coefficients, prices: Floats) -> bool:
-    """Whether prices, shape (M,), show beyond rounding that no allocation meets the floors."""
+    """Whether prices, shape (M,), prove beyond rounding that no allocation meets the floors."""
     needed = prices * np.where(problem.required == NO_FLOOR, 0.0, problem.required)
     reachable = problem.best(problem.revenue * problem.floors.by_arm(prices)[:, np.newaxis])
     rounding = np.finfo(np.float64).eps * (needed.size + reachable.size + len(problem.floors.groups) + 4)
@@ -106,10 +106,10 @@ def proves_infeasible(problem: Coefficients, prices: Floats) -> bool:
 
 
 def prices_among_all(problem: Coefficients, allocation: Floats, shortfall_prices: Floats, prices: Floats) -> Floats:
-    """Prices that prove a plan optimal among all, from those among the plans that fall short least.
+    """Prices that prove a plan optimal among all plans, from prices for the plans of least shortfall.
 
-    The latter leave columns out of account that the prices of the least shortfall exclude. So much of these is added
-    that none of the columns is worth entering.
+    The latter ignore columns that the shortfall prices exclude. Enough of the shortfall prices is added that none of
+    these columns has a positive reduced cost.
     """
     short_prices = np.clip(shortfall_prices, 0.0, 1.0)
     short_worth = problem.revenue * problem.floors.by_arm(short_prices)[:, np.newaxis]
@@ -123,11 +123,11 @@ def prices_among_all(problem: Coefficients, allocation: Floats, shortfall_prices
 def certify_least_shortfall(
     problem: Coefficients, allocation: Floats, shortfall_prices: Floats, prices: Floats
 ) -> Certificate:
-    """Whether an allocation falls short by the least total and, among those that do, earns the most.
+    """Check that an allocation has the least total shortfall and, among those that do, earns the most.
 
-    To within TOLERANCE, that is: for a little more shortfall there may be plans that earn much more or less.
+    That is to within TOLERANCE: for a little more shortfall there may be plans that earn much more or less.
     `shortfall_prices` (from 0 to 1) are those of the total shortfall; `prices`, of either sign, are those of the
-    revenue where the shortfall is the least. Both have shape (M,).
+    revenue among plans of least shortfall. Both have shape (M,).
     """
     found = _account(problem, allocation)
     owed = problem.floors.by_arm((problem.required != NO_FLOOR).astype(np.float64)) > 0.0
@@ -137,8 +137,8 @@ def certify_least_shortfall(
     short_worth = problem.revenue * problem.floors.by_arm(short_prices)[:, np.newaxis]
     least = short_prices @ found.asked - problem.best(short_worth).sum()
     short_size = total + short_prices @ found.terms + (0.0 if wide else found.rounding.sum())
-    # A plan may not fall short by more, whatever it would earn by it: at a price per unit of total shortfall that is
-    # large enough, none does. The prices of the revenue are then those at hand plus that price times the shortfall's.
+    # A plan may not fall short by more, however much it would earn: with a large enough price per unit of total
+    # shortfall, none does. The prices of the revenue are then `prices` plus that price times the shortfall prices.
     worth = problem.objective + problem.revenue * problem.floors.by_arm(prices)[:, np.newaxis]
     multiple = max(
         _largest_ratio(-prices, short_prices),
@@ -153,7 +153,7 @@ def certify_least_shortfall(
 
 
 def _losses(problem: Coefficients, worth: Floats, short_worth: Floats, allocation: Floats) -> tuple[Floats, Floats]:
-    """What the pairs that are not played would add to the revenue and to the shortfall, rounding left out."""
+    """What pairs would add to the revenue and to the shortfall, for those that add more shortfall than rounding."""
     gain = worth - (worth * allocation).sum(axis=0)
     loss = (short_worth * allocation).sum(axis=0) - short_worth
     size = np.abs(short_worth)
@@ -162,14 +162,14 @@ def _losses(problem: Coefficients, worth: Floats, short_worth: Floats, allocatio
 
 
 def _relative(error: float, size: float) -> float:
-    """An error over its size; an error of nothing is none, and one of zero size is infinite."""
+    """An error over its size; 0 for no error, infinite for an error of size zero."""
     if error == 0.0:
         return 0.0
     return float(error / size) if size > 0.0 else math.inf
 
 
 def _largest_ratio(gain: Floats, loss: Floats) -> float:
-    """The price of what is lost above which nothing is gained, over all places where there is a loss."""
+    """The price per unit of loss above which no entry gains."""
     counts = (gain > 0.0) & (loss > 0.0)
     return float((gain[counts] / loss[counts]).max(initial=0.0))
 

@@ -1,4 +1,4 @@
-"""What every policy must pass: run on policies of one's own, one by one or all together.
+"""What every policy must pass: checks to run on your own policies, one by one or all together.
 
 In a test suite, one check per test:
 
@@ -56,7 +56,7 @@ def checks_of(policy: Any) -> list[Check]:
 
 
 def instances(*, groups: bool = False) -> Iterator[Instance]:
-    """Problems that policies stumble over: one pair, floors of zero, out of reach, tight, and many arms."""
+    """Problems that policies stumble over: a single pair, floors of zero, infeasible floors, and more arms."""
     yield Instance([[0.5]], [0.1], [1.0])
     yield Instance([[0.9, 0.2], [0.3, 0.6]], [0.2, 0.1], [0.5, 0.5], noise_scale=0.2)
     yield Instance([[0.9, 0.2], [0.3, 0.6]], [0.0, 0.0], [0.7, 0.3])
@@ -146,14 +146,14 @@ def check_shares_are_a_distribution(policy: Any) -> None:
 
 
 def check_same_seed_same_decisions(policy: Any) -> None:
-    """Two policies told the same do the same, and one with another seed is allowed to differ in random draws alone."""
+    """Two policies with the same seed and the same problem make the same decisions."""
     for instance in instances():
         first, second = (_play(_started(policy, instance), instance) for _ in range(2))
         _must(first == second, f"{_configured(policy).label}: the same seed must give the same decisions.")
 
 
 def check_online_plays_as_the_simulator(policy: Any) -> None:
-    """Round by round the compiled loop and `decide` with `update` see the same arms and learn the same."""
+    """The compiled loop and `decide` with `update` play the same arms and learn the same, round by round."""
     for instance in instances():
         configured = _configured(policy)
         optimum = find_optimum(instance, None)
@@ -198,7 +198,7 @@ def check_snapshot_goes_on_as_the_original(policy: Any) -> None:
 
 
 def check_rewards_come_late_and_in_batches(policy: Any) -> None:
-    """Rewards of a batch count as one by one, and contexts of a batch are decided as one by one."""
+    """Rewards in a batch count as they would one by one, and so do the contexts of a batch of decisions."""
     for instance in instances():
         together, singly = _started(policy, instance), _started(policy, instance)
         random = np.random.default_rng(5)
@@ -209,7 +209,7 @@ def check_rewards_come_late_and_in_batches(policy: Any) -> None:
         for context, arm, reward in zip(contexts, arms, rewards, strict=True):
             singly.update(context, arm, reward)
         label = together.label
-        _must(together.snapshot() == singly.snapshot(), f"{label}: rewards in a batch must count as one by one.")
+        _must(together.snapshot() == singly.snapshot(), f"{label}: rewards must count the same in a batch.")
         many = list(together.decide_many(contexts))
         one_by_one = [singly.decide(context) for context in contexts]
         _must(many == one_by_one, f"{label}: decide_many must decide as decide does, one after the other.")
@@ -217,7 +217,7 @@ def check_rewards_come_late_and_in_batches(policy: Any) -> None:
 
 
 def check_bad_input_changes_nothing(policy: Any) -> None:
-    """An unknown arm or context, or a reward that is no finite number, is refused and leaves no trace."""
+    """An unknown arm or context, or a reward that is not finite, is refused and changes nothing."""
     for instance in instances():
         decider = _started(policy, instance)
         _play(decider, instance, 20)
@@ -239,7 +239,7 @@ def check_bad_input_changes_nothing(policy: Any) -> None:
 
 
 def check_changes_while_running(policy: Any) -> None:
-    """Arms and contexts come, an arm goes, a floor changes; late rewards of the retired arm still count."""
+    """Arms and contexts are added, an arm is retired, a floor changes; late rewards of the retired arm still count."""
     for instance in instances():
         decider = _started(policy, instance, horizon=10 * ROUNDS)
         _play(decider, instance, 30)
@@ -260,11 +260,11 @@ def check_changes_while_running(policy: Any) -> None:
         _must(newcomer in seen, f"{decider.label}: a new arm must be tried.")
         decider.update(0, gone, 0.5)
         twin = type(decider).restore(json.loads(json.dumps(decider.snapshot())))
-        _must(twin.decide(late) == decider.decide(late), f"{decider.label}: a snapshot after changes must go on alike.")
+        _must(twin.decide(late) == decider.decide(late), f"{decider.label}: a snapshot must go on as the original.")
 
 
 def check_group_floors(policy: Any) -> None:
-    """Floors of groups are kept in mind, or refused by a class that says that it does not support them."""
+    """Group floors are accepted, or refused by a class that declares that it does not support them."""
     configured = _configured(policy)
     *_, instance = instances(groups=True)
     if configured.kind.supports_group_floors:
@@ -280,7 +280,7 @@ def check_group_floors(policy: Any) -> None:
 
 
 def check_simulation(policy: Any) -> None:
-    """A simulation of it is reproducible, and what it records is finite."""
+    """Its simulation is reproducible, and what it records is finite."""
     for instance in instances():
         results = []
         for _ in range(2):
@@ -298,7 +298,7 @@ def check_simulation(policy: Any) -> None:
 
 
 def check_begins_afresh(policy: Any) -> None:
-    """`begin` forgets everything: an object that was played does as a new one, and the problem is left as it was."""
+    """`begin` forgets everything: an object that was played plays like a new one, and leaves the problem unchanged."""
     for instance in instances():
         used, new = copied(policy), copied(policy)
         plays = []

@@ -1,4 +1,4 @@
-"""Every exception this library raises on purpose.
+"""Every exception that this library raises on purpose.
 
 ArcbanditError
 ├── InvalidInputError (ValueError)       an argument breaks a stated rule

@@ -32,7 +32,7 @@ def estimate(values: Floats) -> Estimate:
 
 
 def student_quantile(degrees: int, coverage: float = 0.95) -> float:
-    """t with P(|T| < t) = coverage, by bisection on the finite series for whole degrees of freedom.
+    """t with P(|T| < t) = coverage, by bisection on the finite series for integer degrees of freedom.
 
     Abramowitz and Stegun, 26.7.3 and 26.7.4; for many degrees the expansion about the normal quantile, 26.7.5, whose
     next term is then below 1e-11.

@@ -1,7 +1,7 @@
-"""Floors: the revenue per round that is guaranteed to each arm, and to groups of arms, in one table with a kind.
+"""Floors: the revenue per round guaranteed to each arm, and to groups of arms, in one table with a kind.
 
-The rows of the table are the floors of all K arms, in the order of the arms, then those of G groups; M = K + G. A plan,
-its prices, a program of the planner and the results of a simulation number floors in this order.
+The rows of the table are the floors of all K arms, in the order of the arms, then those of G groups; M = K + G. Plans,
+their prices, programs of the planner and results of a simulation number floors in this order.
 """
 
 import enum
@@ -67,9 +67,9 @@ class Floor(NamedTuple):
 
 
 class CouplingRows(NamedTuple):
-    """The floors as the planner's kernels take them (`kernels.program.Program`); these are arrays of the caller's."""
+    """The floors as the planner's kernels take them (`kernels.program.Program`), in arrays that the caller owns."""
 
-    floors: Floats  # NO_FLOOR for a row that asks for nothing, shape (M,)
+    floors: Floats  # NO_FLOOR for a row that requires nothing, shape (M,)
     arm_rows: NDArray[np.int64]  # rows of each arm, counted from 1, shape (K, R)
 
 
@@ -168,11 +168,11 @@ class Floors:
         return slice(0, self.n_arms) if FloorKind(kind) == FloorKind.ARM else slice(self.n_arms, len(self))
 
     def by_floor(self, by_arm: Floats) -> Floats:
-        """What the arms that each floor counts add up to, shape (M,), from one number per arm."""
+        """For each floor, the sum over the arms that it counts, shape (M,), of one number per arm."""
         return np.concatenate([by_arm, self.group_members @ by_arm]) if self.groups else by_arm
 
     def by_arm(self, by_floor: Floats) -> Floats:
-        """What the floors that count each arm add up to, shape (K,), from one number per floor."""
+        """For each arm, the sum over the floors that count it, shape (K,), of one number per floor."""
         n_arms = self.n_arms
         return by_floor[:n_arms] + by_floor[n_arms:] @ self.group_members if self.groups else by_floor
 
@@ -185,7 +185,7 @@ class Floors:
         return rows
 
     def coupling_rows(self, *, zero_floors: bool = False) -> CouplingRows:
-        """The floors as rows of a program, in new arrays; those of zero ask for nothing, unless `zero_floors`."""
+        """The floors as rows of a program, in new arrays; those of zero require nothing, unless `zero_floors`."""
         floors = self.amounts.copy() if zero_floors else without_zeros(self.amounts)
         return CouplingRows(floors, arm_rows_of(self.rows_of_arms(), len(self)))
 
@@ -213,7 +213,7 @@ def named_groups(
 ) -> tuple[GroupFloor, ...]:
     """Return the group floors with their arms by name, so that equal groups compare equal.
 
-    Where the arms have no names but stand-ins for them, groups must give them by index.
+    If the arms were not named, groups must give them by index.
     """
     taken = set(arms) if arms_have_names else set()
     place = {arm: row for row, arm in enumerate(arms)}
@@ -240,18 +240,18 @@ def named_groups(
 
 
 def without_zeros(amounts: Sequence[float] | Floats) -> Floats:
-    """The floors as those of rows of a program: a floor of zero promises nothing, so it has no row.
+    """The floors as rows of a program take them: a floor of zero promises nothing, so it has no row.
 
-    With a row, an arm would have to be left alone as soon as its reward is estimated below zero, and could never show
-    that it is not.
+    With a row, an arm could not be played as soon as its reward is estimated below zero, and could never show that it
+    is not.
     """
     floors = np.array(amounts, dtype=np.float64)
     return np.where(floors == 0.0, NO_FLOOR, floors)
 
 
 def arm_rows_of(rows: Sequence[Sequence[int]], n_rows: int) -> NDArray[np.int64]:
-    """`Program.arm_rows`, shape (K, R): arm k is in the rows listed in rows[k], from 1 on, negative for sign -1."""
-    # One column says that row k is arm k's and no other's, so any other single rows get a second column.
+    """`Program.arm_rows`, shape (K, R): arm k is in the rows rows[k], counted from 1, negative for sign -1."""
+    # A single column means that row k belongs to arm k alone, so any other single rows get a second column.
     own_row_only = n_rows == len(rows) and all(list(own) == [arm + 1] for arm, own in enumerate(rows))
     if own_row_only:
         return np.arange(1, n_rows + 1, dtype=np.int64).reshape(-1, 1)

@@ -1,4 +1,4 @@
-"""The reference solver: the same problem through HiGHS, to which plans are compared."""
+"""The reference solver: the same problem solved by HiGHS, for comparison."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ FACE_TOLERANCE = 1e-9  # a reduced cost beyond this is not rounding
 
 
 def solve_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floats]:
-    """Status, allocation (K x C), prices (M) and, if infeasible, prices that prove it (M, else zeros).
+    """Status, allocation (K x C), prices (M) and prices that prove infeasibility (M; zeros if feasible).
 
-    An infeasible problem gets the allocation of least total shortfall that then earns the most.
+    For an infeasible problem, the allocation has the least total shortfall and, among those, earns the most.
     """
     model = _Model(program)
     status, shares, prices = model.maximise(model.objective)
@@ -35,9 +35,9 @@ def solve_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floa
 
 
 class _Model:
-    """The problem with its rows and objective scaled to 1, and a shortfall column for each floor.
+    """The problem with its rows and objective scaled to 1, and a shortfall column per floor.
 
-    Rows: M floors, then C contexts. A shortfall is counted in its row's scale, and costs what a unit of money does.
+    Rows: M floors, then C contexts. A shortfall is in the scale of its row, and costs the same per unit of money.
     """
 
     def __init__(self, program: Program) -> None:
@@ -66,12 +66,12 @@ class _Model:
         self.row_dual = np.zeros(self.n_rows + self.n_contexts)
 
     def let_fall_short(self) -> None:
-        """Allow every floor to be missed, at the same price for each unit."""
+        """Allow every floor to be missed, at the same price per unit."""
         self.column_upper[-self.n_rows :] = np.inf
         self.shortfall_cost[:] = self.row_scale / self.row_scale.max()
 
     def restrict_to_face(self) -> None:
-        """Allow only what leaves the last solution's objective as it is, and forget that objective."""
+        """Restrict to the face of optimal solutions of the last objective, and drop that objective."""
         self.column_upper[np.abs(self.column_dual) > FACE_TOLERANCE] = 0.0
         binding = np.abs(self.row_dual) > FACE_TOLERANCE
         self.row_upper[binding] = self.row_lower[binding]
@@ -96,7 +96,7 @@ class _Model:
         return starts, indices, values
 
     def maximise(self, objective: Floats) -> tuple[PlanStatus, Floats, Floats]:
-        """Solve for one objective; the prices are those of the objective's own units."""
+        """Solve for one objective; the prices are in the objective's own units."""
         highspy = _highspy()
         n_pairs = self.n_arms * self.n_contexts
         model = highspy.HighsLp()
@@ -122,7 +122,7 @@ class _Model:
             highspy.HighsModelStatus.kInfeasible: PlanStatus.INFEASIBLE,
         }
         outcome = PlanStatus.PIVOT_LIMIT
-        # Its dual simplex gives up on one infeasible problem in a thousand; its primal simplex does not.
+        # Its dual simplex gives up on one infeasible problem in a thousand; the primal simplex does not.
         for strategy in (DUAL_SIMPLEX, PRIMAL_SIMPLEX):
             solver.setOptionValue("simplex_strategy", strategy)
             solver.clearSolver()

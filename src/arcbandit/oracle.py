@@ -1,9 +1,9 @@
 """The constants of the paper's analysis, exactly: margins, sensitivities and gaps of an instance.
 
-All of them are linear programs with one scalar s added, the slack given to every floor at once. The scalar is a
-context of its own with two artificial arms, so that the planning kernel solves these problems too: the share of the
-arm `rise` in that context, times a span, is s. Slopes of the concave functions of s are found by Newton's steps,
-each of which lands on a vertex, so that the last one is exact.
+All of them are linear programs with one more scalar s, the slack given to every floor at once. It is modelled as a
+further context with two artificial arms, so that the planning kernel solves these problems too: the share of the arm
+`rise` in that context, times a span, is s. Slopes of the concave functions of s are found by Newton steps, each of
+which lands on a vertex, so the last one is exact.
 """
 
 import enum
@@ -35,8 +35,8 @@ __all__ = ["CANDIDATE_LIMIT", "Analysis", "Candidate", "Regime", "analyse"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-CANDIDATE_LIMIT = 100_000  # candidate sets that are enumerated without being asked twice
-VALUE_TOLERANCE = 1e-10  # of the revenue at stake: two values this close are one
+CANDIDATE_LIMIT = 100_000  # candidate sets that are enumerated by default
+VALUE_TOLERANCE = 1e-10  # of the revenue at stake: two values this close are equal
 
 
 class Regime(enum.StrEnum):
@@ -66,16 +66,16 @@ class _Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """Everything the oracle knows about an instance. What needs feasible floors is None where they are not.
+    """Everything the oracle knows about an instance. What needs feasible floors is None if they are infeasible.
 
-    As the paper defines them, its constants count the floors of all K arms, those of zero included, which planning and
+    As the paper defines them, its constants count the floors of all K arms, including those of zero, which planning and
     learning leave out. Both agree unless a mean reward is negative.
     """
 
     instance: Instance
     plan: Plan  # optimal, or of least shortfall
     regime: Regime
-    feasibility_margin: float  # gamma*, negative by how much the floors are out of reach
+    feasibility_margin: float  # gamma*; if the floors are infeasible, minus how far they must all fall
     revenue_without_floors: float
     performance_sensitivity: float | None  # S_gamma*
     largest_floors: Floats | None  # each arm's largest feasible floor, the others fixed, shape (K,)
@@ -114,7 +114,7 @@ class Analysis:
 
     @property
     def suboptimality_gap(self) -> float | None:
-        """rho*, the least gap of any candidate but I*; raise EnumerationLimitError if they are too many."""
+        """rho*, the least gap of any candidate but I*; raise EnumerationLimitError if there are too many."""
         return None if self.nearest_candidate is None else self.nearest_candidate.suboptimality_gap
 
     @cached_property
@@ -149,7 +149,7 @@ class Analysis:
             )
         _check(self.instance, active_set)
         found = self._candidate(active_set, math.inf)
-        assert found is not None  # nothing is above an infinite limit
+        assert found is not None  # no gap is above an infinite limit
         return found
 
     def feasibility_gap(self, active_set: ActiveSet) -> float:
@@ -189,7 +189,7 @@ class Analysis:
 
 
 def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> Analysis:
-    """Compute the oracle's constants; those that need an enumeration wait until they are asked for.
+    """Compute the oracle's constants; those that need an enumeration are computed on first access.
 
     >>> from arcbandit import paper_instance
     >>> found = analyse(paper_instance("nu"))
@@ -203,7 +203,7 @@ def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> An
     margin = problem.largest_margin()
     if best.status == PlanStatus.INFEASIBLE:
         return Analysis(instance, best, Regime.INFEASIBLE, margin, without_floors, None, None, candidate_limit)
-    # The optimal plan is a witness that the margin is not negative, whatever rounding says.
+    # The optimal plan proves that the margin is not negative, despite rounding.
     margin = max(margin, 0.0)
     cost = without_floors - best.value
     scale = _at_stake(instance)
@@ -228,7 +228,7 @@ def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> An
 class _SlackProblem:
     """The planning problem with a slack s in every row, in favour of the floors or against them.
 
-    Rows: the floors, then the same floors from above where a candidate wants them met with equality.
+    Rows: the floors, then the same floors as upper limits if a candidate requires equality.
     """
 
     def __init__(self, instance: Instance, *, met_exactly: list[int], idle: Flags, favour: float) -> None:
@@ -258,7 +258,7 @@ class _SlackProblem:
 
     @classmethod
     def around(cls, instance: Instance, active_set: ActiveSet) -> "_SlackProblem | None":
-        """psi(s, I): every floor lowered by s, those of I met to within s; None if a context is left without an arm."""
+        """psi(s, I): floors lowered by s, those of I met to within s; None if a context is left without an arm."""
         idle = np.zeros(instance.weighted_means.shape, dtype=np.bool_)
         for arm, context in active_set.pairs:
             idle[arm, context] = True
@@ -283,14 +283,14 @@ class _SlackProblem:
         return _Point(float((self.weighted * allocation).sum()), self._slack_of(allocation, slack))
 
     def _start(self) -> Basis:
-        """Every context to its best arm and the slack where all floors hold, if its bounds allow: a feasible basis."""
+        """A basis, feasible if the bounds allow: the best arm of every context, and the slack that meets all floors."""
         start = make_basis(self.n_contexts + 1, len(self.floors))
         start.key[:-1] = np.where(self.available[:-2, :-1], self.weighted, -np.inf).argmax(axis=0)
         start.key[-1] = self.n_arms if self.favour > 0 else self.n_arms + 1
         return start
 
     def _slack_of(self, allocation: Floats, slack: tuple[float, float]) -> float:
-        """The extreme s for which an allocation is in the set, within the bounds: more digits than its share has."""
+        """The extreme s within the bounds for which an allocation is in the set; more precise than from its share."""
         earned = (self.weighted * allocation).sum(axis=1)
         reached = np.zeros(len(self.floors))
         for arm, own in enumerate(self.rows[:-2]):
@@ -304,7 +304,7 @@ class _SlackProblem:
         return self._solve(0.0, 1.0, (-self.span, self.span)).slack
 
     def least_slack(self) -> float:
-        """The least s >= 0 with which the set is not empty."""
+        """The least s >= 0 for which the set is not empty."""
         slack = self._solve(0.0, -1.0, (0.0, self.span)).slack
         return slack if slack > VALUE_TOLERANCE * self.span else 0.0
 
@@ -314,11 +314,11 @@ class _SlackProblem:
 
 
 def _steepest(problem: _SlackProblem, end: _Point, slack: tuple[float, float], start: _Point, scale: float) -> float:
-    """Slope, as a positive number, of the best revenue as a function of s where it reaches `end`.
+    """Absolute slope of the best revenue, as a function of s, where it reaches `end`.
 
     The function is concave, and `end` lies at the end of `slack` where it is steepest. The chord from any other point
-    to `end` is less steep than that; the point furthest above the chord gives the next, and where none is above, the
-    chord is the last piece itself.
+    to `end` is less steep; the point furthest above the chord gives the next chord, and if none is above, the chord is
+    the last linear piece itself.
     """
     point = start
     while True:
@@ -353,7 +353,7 @@ def _largest_floors(instance: Instance) -> Floats:
 
 
 def _at_stake(instance: Instance) -> float:
-    """The unit of revenue: what the arms of largest |p mu| amount to."""
+    """The unit of revenue: the sum over contexts of the largest |p mu|."""
     return float(np.abs(instance.weighted_means).max(axis=0).sum())
 
 

@@ -1,7 +1,7 @@
-"""What those who write a rule of their own import: see docs/write-your-own-policy.md.
+"""What authors of rules import: see docs/write-your-own-policy.md.
 
 A rule is a subclass of `Policy` with a kernel `allocate(learner, context, t, stream)`. Kernels are functions on arrays
-that Numba compiles: they allocate nothing, raise nothing, and call other kernels only.
+that Numba compiles: they allocate nothing, raise nothing, and call only other kernels.
 """
 
 from arcbandit.compilation.compile import kernel, rare_kernel

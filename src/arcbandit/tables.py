@@ -9,14 +9,14 @@ from typing import Any
 from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.inputs.values import file_path
 
-HEADER_KEY = "arcbandit"  # of the header, in the metadata of the file
-FIRST_KIND = "trace"  # of the first files, whose headers do not say it
+HEADER_KEY = "arcbandit"  # of the header in the file's metadata
+FIRST_KIND = "trace"  # of the first files, whose headers do not name their kind
 
 
 def write_table(
     path: str | os.PathLike[str], kind: str, version: int, rows: Mapping[str, Any], header: Mapping[str, Any]
 ) -> None:
-    """Write columns, and a header that belongs to them, to one Parquet file, whole or not at all."""
+    """Write columns and their header to one Parquet file, whole or not at all."""
     polars = import_polars()
     target = file_path("path", path)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
@@ -47,7 +47,7 @@ def read_table(
         raise InvalidInputError(f"{os.fspath(path)!r} must be a {kind} saved by arcbandit: {error}.") from None
     unfit = f"{os.fspath(path)!r} must be a {kind} saved by arcbandit: its header"
     if not isinstance(header, dict):
-        raise InvalidInputError(f"{unfit} is no table.")
+        raise InvalidInputError(f"{unfit} is not a table.")
     found = header.get("kind", FIRST_KIND)
     if found != kind:
         raise InvalidInputError(f"{os.fspath(path)!r} must be a {kind}, but is a {found}; load it as one.")
@@ -62,13 +62,13 @@ def read_table(
 
 @contextmanager
 def reading(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
-    """Refuse a file that says what it is but does not hold it."""
+    """Refuse a file whose contents do not match its header."""
     try:
         yield
     except (KeyError, TypeError, ValueError, import_polars().exceptions.PolarsError) as error:
         if isinstance(error, InvalidInputError):
             raise
-        raise InvalidInputError(f"{os.fspath(path)!r} must be a whole {kind}, but it is damaged: {error}.") from None
+        raise InvalidInputError(f"{os.fspath(path)!r} must be a complete {kind}, but it is damaged: {error}.") from None
 
 
 def import_polars() -> Any:

@@ -345,7 +345,7 @@ class TestBadInput:
         ("arguments", "said"),
         [
             (["plan"], ["INSTANCE"]),
-            (["plan", "nope"], ["neither a file nor an instance of the paper", "nu-plus"]),
+            (["plan", "nope"], ["neither a file nor one of the paper's instances", "nu-plus"]),
             (["plan", "absent.toml"], ["absent.toml", "neither a file nor"]),
             (["plan", "nu-plus:7"], ["epsilon must be in (0, 1/4)"]),
             (["plan", "nu:3"], ["without a parameter"]),

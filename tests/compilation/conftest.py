@@ -1,9 +1,15 @@
 import pytest
 
-from tests.compilation.small_package import write_small_package
+from tests.compilation.small_package import in_folder, write_small_package
 
 
 @pytest.fixture
 def small_package(tmp_path):
-    """A package with the real decorators and one kernel that calls another."""
+    """The folder of a package in which one kernel calls another."""
     return write_small_package(tmp_path)
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """Changes of the environment by which processes find that package, and a cache of their own."""
+    return in_folder(tmp_path)

@@ -1,51 +1,64 @@
-"""A package with the real decorators and two small kernels, for processes that compile it in other circumstances."""
+"""A small package of kernels, for processes that compile it in other circumstances."""
 
 import os
-import shutil
+import subprocess
+import sys
 from pathlib import Path
 
-from arcbandit.compilation import compile as compiling
+import arcbandit
+from arcbandit.compilation.compile import PLAIN_VARIABLE
 
-SOURCE = Path(compiling.__file__).resolve().parents[1]
-DECORATORS = ("compile.py", "numba_pipeline.py", "numba_options.py", "trial.py")
+SOURCE = Path(arcbandit.__file__).resolve().parent
 
 OUTER = """
-from small.compilation.compile import entry_kernel
-from small.kernels.inner import scaled
+from arcbandit.compilation.compile import entry_kernel
+from small.inner import scaled
 
 @entry_kernel
 def outer(x):
     return scaled(x) + 1.0
 """
 INNER = """
-from small.compilation.compile import kernel
+from arcbandit.compilation.compile import kernel
 
 @kernel
 def scaled(x):
     return {factor} * x
 """
+# Prints what a kernel gives, and how often its code was found on disk and was not.
+CALL_SMALL = """
+from small.outer import outer
+print(outer(10.0), sum(outer.compiled.stats.cache_hits.values()), sum(outer.compiled.stats.cache_misses.values()))
+"""
 
 
 def environment(**changes):
-    """The environment of a process that compiles, whatever the mode of this one."""
+    """The environment of a process that compiles, whatever the mode of this one, with the package under test."""
     kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("NUMBA_") and name != compiling.PLAIN_VARIABLE
+        name: value for name, value in os.environ.items() if not name.startswith("NUMBA_") and name != PLAIN_VARIABLE
     }
-    return kept | {name: str(value) for name, value in changes.items()}
+    return kept | {"PYTHONPATH": str(SOURCE.parent)} | {name: str(value) for name, value in changes.items()}
+
+
+def in_folder(folder):
+    """Changes of the environment: the packages in a folder can be imported, and a cache is there."""
+    return {"PYTHONPATH": f"{folder}{os.pathsep}{SOURCE.parent}", "ARCBANDIT_CACHE_DIR": folder / "cache"}
+
+
+def lines(script, **changes):
+    """What a fresh process prints, line by line, with nothing on standard error."""
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment(**changes), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout.splitlines()
 
 
 def write_small_package(folder):
-    """Write it into a folder; return the folder of its kernels, one of which calls the other."""
-    kernels = folder / "small" / "kernels"
-    compilation = folder / "small" / "compilation"
-    kernels.mkdir(parents=True)
-    compilation.mkdir()
-    for name in DECORATORS:
-        shutil.copy(SOURCE / "compilation" / name, compilation)
-    for package in (kernels, compilation, kernels.parent):
-        (package / "__init__.py").touch()
-    (kernels / "outer.py").write_text(OUTER)
-    (kernels / "inner.py").write_text(INNER.format(factor="2.0"))
-    return kernels
+    """Write it into a folder; return its own folder, with a kernel in one file that calls a kernel in another."""
+    package = folder / "small"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "outer.py").write_text(OUTER)
+    (package / "inner.py").write_text(INNER.format(factor="2.0"))
+    return package

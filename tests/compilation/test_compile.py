@@ -1,19 +1,17 @@
-import shutil
-import subprocess
+"""Kernels compiled, kept on disk, and found there by other processes."""
+
 import sys
-from pathlib import Path
+import threading
 
 import pytest
 
-from arcbandit.compilation import compile as compiling
-from tests.compilation.small_package import INNER, SOURCE, environment
+from arcbandit.compilation import cache
+from arcbandit.compilation.compile import bound, entry_kernel, kernel
+from tests.compilation.small_package import CALL_SMALL, INNER, lines
+from tests.kernels.modes import COMPILED
 
-CALL_SMALL = """
-from small.kernels.outer import outer
-print(outer(10.0), sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
-"""
 CONSTANTS = """
-from small.compilation.compile import entry_kernel, kernel, rare_kernel
+from arcbandit.compilation.compile import entry_kernel, kernel, rare_kernel
 
 @kernel
 def copied(x, turns):
@@ -30,15 +28,15 @@ def outer(x, turns):
     return copied(called(x, 2), 1) + called(copied(x, turns), turns)
 """
 COUNT_CALLS = """
-from small.kernels.constants import called, copied, outer
+from small.constants import called, copied, outer
 print(outer(1.0, 1))
 print(len(called.signatures), len(copied.signatures))
-(code,) = outer.inspect_llvm().values()
+(code,) = outer.compiled.inspect_llvm().values()
 print(sum(name in line for line in code.splitlines() if line.startswith("define") for name in ("called", "copied")))
 """
 COLLECTS = """
 import gc
-from small.kernels.outer import outer
+from small.outer import outer
 outer(10.0)
 print(gc.isenabled())
 try:
@@ -49,147 +47,217 @@ gc.disable()
 outer(10)
 print(gc.isenabled())
 """
-CALL_PLAN = """
-from arcbandit import paper_instance, plan
-from arcbandit.kernels.planning import plan as plan_kernel
-print(plan(paper_instance("nu")).value)
-print(sum(plan_kernel.stats.cache_hits.values()), sum(plan_kernel.stats.cache_misses.values()))
+BOUND = """
+from arcbandit.compilation.compile import bound, entry_kernel, kernel
+
+rule = None
+
+def play(x):
+    return rule(x) + 1.0
+
+@kernel
+def doubled(x):
+    return 2.0 * x
+
+@kernel
+def tripled(x):
+    return 3.0 * x
+
+two, three = (bound(entry_kernel, play, rule=chosen) for chosen in (doubled, tripled))
+"""
+CALL_BOUND = """
+from small.bound import two, three
+for entry in (two, three, two):
+    stats = entry.compiled.stats
+    print(entry(10.0), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+# What is compiled, or found, to plan, to simulate with one rule, and to decide and learn with another.
+TWO_RULES = """
+from arcbandit.compilation import compile
+made = []
+make = compile._entry
+compile._entry = lambda *arguments: made.append(make(*arguments)) or made[-1]
+from arcbandit import paper_instance, plan, policy, simulate
+nu = paper_instance("nu")
+print(plan(nu).value)
+print(float(simulate(nu, ["doc"], 100, epochs=2, jobs=1).regret["doc"].sum()))
+learner = policy("loe2d", nu.revenue_floors, nu.context_probabilities, horizon=10, mean_bound=9.0)
+decision = learner.decide(0)
+learner.update(0, decision.arm, 1.0)
+print(decision)
+stats = [entry.stats for entry in made if not entry.py_func.__module__.endswith("trial")]
+print(sum(sum(found.cache_hits.values()) for found in stats), sum(sum(found.cache_misses.values()) for found in stats))
 """
 
 
-def output(script, **changes):
-    """What a fresh process prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment(**changes), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.split()
-
-
-@pytest.fixture
-def fresh_folder():
-    """Forget the folder that this process chose, before and after."""
-    compiling.cache_folder.cache_clear()
-    yield
-    compiling.cache_folder.cache_clear()
-
-
-class TestTheFingerprint:
-    @pytest.fixture
-    def tree(self, tmp_path):
-        """A copy of the package's sources."""
-        return Path(shutil.copytree(SOURCE, tmp_path / "arcbandit", ignore=shutil.ignore_patterns("__pycache__")))
-
-    def test_is_the_same_for_the_same_sources_anywhere(self, tree):
-        """A copied or installed tree finds what another compiled."""
-        assert (
-            compiling.source_fingerprint(tree) == compiling.source_fingerprint() == compiling.source_fingerprint(tree)
-        )
-
-    @pytest.mark.parametrize(
-        "name", ["elimination.py", "evaluation.py", "program.py", "compile.py", "numba_pipeline.py", "planning.py"]
-    )
-    def test_changes_when_a_kernel_file_changes(self, tree, name):
-        """Called kernels and constants included, which the compiler's own cache does not look at."""
-        before = compiling.source_fingerprint(tree)
-        with (tree / "kernels" / name).open("a") as file:
-            file.write("# an edit\n")
-        assert compiling.source_fingerprint(tree) != before
-
-    def test_changes_when_a_file_appears_or_moves(self, tree):
-        """Names count as well as contents."""
-        prints = [compiling.source_fingerprint(tree)]
-        (tree / "kernels" / "new.py").touch()
-        prints.append(compiling.source_fingerprint(tree))
-        (tree / "kernels" / "new.py").rename(tree / "kernels" / "renamed.py")
-        prints.append(compiling.source_fingerprint(tree))
-        assert len(set(prints)) == 3
-
-    def test_ignores_files_that_hold_no_kernel(self, tree):
-        """Editing the shell does not throw compiled kernels away."""
-        before = compiling.source_fingerprint(tree)
-        with (tree / "planning" / "solve.py").open("a") as file:
-            file.write("# an edit\n")
-        assert compiling.source_fingerprint(tree) == before
-
-    def test_differs_with_bounds_checks(self, monkeypatch):
-        """Checked and unchecked code do not share a folder."""
-        before = compiling.source_fingerprint()
-        flag = compiling.config.BOUNDSCHECK
-        monkeypatch.setattr(compiling.config, "BOUNDSCHECK", None if flag else 1)
-        assert compiling.source_fingerprint() != before
-
-
-@pytest.mark.usefixtures("fresh_folder")
 class TestTheFolder:
     def test_is_where_the_variable_says(self, tmp_path, monkeypatch):
-        """ARCBANDIT_CACHE_DIR, then the fingerprint."""
-        monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path / "chosen"))
-        folder = compiling.cache_folder()
-        way = "" if compiling.config.DISABLE_JIT else compiling.chosen_way().suffix
-        assert folder == tmp_path / "chosen" / (compiling.source_fingerprint() + way)
+        """ARCBANDIT_CACHE_DIR, and a folder in it."""
+        monkeypatch.setenv(cache.CACHE_VARIABLE, str(tmp_path / "chosen"))
+        folder = cache.cache_folder("word")
+        assert folder == tmp_path / "chosen" / "word"
         assert folder.is_dir()
 
     def test_is_in_the_cache_of_the_user_otherwise(self, tmp_path, monkeypatch):
-        """XDG_CACHE_HOME, else the home folder."""
-        monkeypatch.delenv(compiling.CACHE_VARIABLE, raising=False)
+        """XDG_CACHE_HOME or, without it, the home folder."""
+        monkeypatch.delenv(cache.CACHE_VARIABLE, raising=False)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-        assert compiling.cache_root() == tmp_path / "arcbandit"
+        assert cache.cache_root() == tmp_path / "arcbandit"
         monkeypatch.delenv("XDG_CACHE_HOME")
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        assert compiling.cache_root() == tmp_path / "home" / ".cache" / "arcbandit"
+        assert cache.cache_root() == tmp_path / "home" / ".cache" / "arcbandit"
 
     def test_is_none_where_nothing_can_be_written(self, tmp_path, monkeypatch):
         """A file stands where the folder would be: no folder, no error."""
         (tmp_path / "file").touch()
-        monkeypatch.setenv(compiling.CACHE_VARIABLE, str(tmp_path / "file"))
-        assert compiling.cache_folder() is None
+        monkeypatch.setenv(cache.CACHE_VARIABLE, str(tmp_path / "file"))
+        assert cache.cache_folder("word") is None
+
+    def test_is_that_of_each_thread_and_afterwards_as_before(self, tmp_path):
+        """Numba has one setting for all: threads that compile at once must not take each other's."""
+        before = cache.config.CACHE_DIR
+        mixed_up = []
+
+        def compile_often(folder):
+            for _ in range(2000):
+                with cache.numba_caching_in(folder):
+                    if str(folder) != cache.config.CACHE_DIR:
+                        mixed_up.append(folder)
+
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            threads = [threading.Thread(target=compile_often, args=(tmp_path / name,)) for name in ("one", "two")]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(interval)
+        assert not mixed_up
+        assert before == cache.config.CACHE_DIR
 
 
-def test_without_a_folder_kernels_compile_uncached(small_package, tmp_path):
+def test_without_a_folder_kernels_compile_uncached(small_package, settings, tmp_path):
     """The answer comes all the same, and no process finds anything to load."""
     (tmp_path / "file").touch()
     for _ in range(2):
-        found = output(CALL_SMALL, PYTHONPATH=tmp_path, ARCBANDIT_CACHE_DIR=tmp_path / "file")
-        assert found == ["21.0", "0", "1"]
+        assert lines(CALL_SMALL, **settings | {"ARCBANDIT_CACHE_DIR": tmp_path / "file"}) == ["21.0 0 1"]
 
 
-def test_editing_a_called_kernel_compiles_anew(small_package, tmp_path):
+def test_editing_a_called_kernel_compiles_again(small_package, settings):
     """The caller's file is unchanged, yet the result follows the edit, and follows it back from the cache."""
-    settings = {"PYTHONPATH": tmp_path, "ARCBANDIT_CACHE_DIR": tmp_path / "cache"}
-    assert output(CALL_SMALL, **settings) == ["21.0", "0", "1"]
-    assert output(CALL_SMALL, **settings) == ["21.0", "1", "0"]
+    assert lines(CALL_SMALL, **settings) == ["21.0 0 1"]
+    assert lines(CALL_SMALL, **settings) == ["21.0 1 0"]
     (small_package / "inner.py").write_text(INNER.format(factor="3.0"))
-    assert output(CALL_SMALL, **settings) == ["31.0", "0", "1"]
+    assert lines(CALL_SMALL, **settings) == ["31.0 0 1"]
     (small_package / "inner.py").write_text(INNER.format(factor="2.0"))
-    assert output(CALL_SMALL, **settings) == ["21.0", "1", "0"]
+    assert lines(CALL_SMALL, **settings) == ["21.0 1 0"]
 
 
-def test_a_rare_kernel_is_called_and_constants_compile_nothing_twice(small_package, tmp_path):
+def test_edits_that_change_no_code_compile_nothing(small_package, settings):
+    """Comments, docstrings and other functions beside a called kernel, and files that hold none."""
+    inner = small_package / "inner.py"
+    inner.write_text(inner.read_text().replace("(x):\n", '(x):\n    """Scale x."""\n'))
+    assert lines(CALL_SMALL, **settings) == ["21.0 0 1"]
+    inner.write_text("# A comment.\n\n" + inner.read_text().replace("Scale x.", "x, scaled.") + "\nOTHER = 1\n")
+    (small_package / "__init__.py").write_text('"""A package without kernels."""\n')
+    assert lines(CALL_SMALL, **settings) == ["21.0 1 0"]
+
+
+def test_the_order_of_fields_counts_though_no_kernel_names_their_tuple(small_package, settings):
+    """Numba's own cache tells tuples apart by their class and would take the code of the other order."""
+    pair = "from typing import NamedTuple\n\nclass Pair(NamedTuple):\n    {}: float\n    {}: float\n"
+    (small_package / "outer.py").write_text(
+        "from arcbandit.compilation.compile import entry_kernel\nfrom small.pair import Pair\n\n"
+        "@entry_kernel\ndef difference(pair):\n    return pair.left - pair.right\n"
+    )
+    script = (
+        "from small.outer import Pair, difference\nprint(difference(Pair(left=5.0, right=3.0)), "
+        "sum(difference.compiled.stats.cache_misses.values()))"
+    )
+    (small_package / "pair.py").write_text(pair.format("left", "right"))
+    assert [lines(script, **settings) for _ in range(2)] == [["2.0 1"], ["2.0 0"]]
+    (small_package / "pair.py").write_text(pair.format("right", "left"))
+    assert [lines(script, **settings) for _ in range(2)] == [["2.0 1"], ["2.0 0"]]
+
+
+def test_copies_of_a_function_for_two_rules_have_folders_of_their_own(small_package, settings, tmp_path):
+    """Both play in one process, and the next process loads both."""
+    (small_package / "bound.py").write_text(BOUND)
+    assert lines(CALL_BOUND, **settings) == ["21.0 0 1", "31.0 0 1", "21.0 0 1"]
+    folders = {index.relative_to(tmp_path / "cache").parts[0] for index in (tmp_path / "cache").rglob("*play*.nbi")}
+    assert len(folders) == 2
+    assert lines(CALL_BOUND, **settings) == ["21.0 1 0", "31.0 1 0", "21.0 1 0"]
+
+
+def test_a_copy_of_a_function_keeps_its_defaults_and_closure():
+    def make(step):
+        def stepped(x, times=2):
+            return x + step * times + OFFSET
+
+        return stepped
+
+    copy = bound(kernel, make(10.0), OFFSET=100.0)
+    assert bound(entry_kernel, call_copy, OTHER=copy)(1.0) == 121.0
+
+
+OFFSET = 0.0
+OTHER = None
+
+
+def call_copy(x):
+    return OTHER(x)
+
+
+def test_a_copy_is_refused_names_that_its_function_does_not_know():
+    """A misspelt name would leave the placeholder where it was."""
+    with pytest.raises(TypeError, match=r"names must be globals of call_copy, got \['OTTER'\]"):
+        bound(kernel, call_copy, OTTER=1.0)
+
+
+def test_a_rare_kernel_is_called_and_constants_compile_nothing_twice(small_package, settings):
     """One signature each, and of both kernels only the rare one is left as a function of its own."""
     (small_package / "constants.py").write_text(CONSTANTS)
-    found = output(COUNT_CALLS, PYTHONPATH=tmp_path, ARCBANDIT_CACHE_DIR=tmp_path / "cache")
-    assert found == ["7.0", "1", "1", "1"]
+    assert lines(COUNT_CALLS, **settings) == ["7.0", "1 1", "1"]
 
 
-def test_compiling_leaves_the_garbage_collector_as_it_was(small_package, tmp_path):
+def test_compiling_leaves_the_garbage_collector_as_it_was(small_package, settings):
     """It rests only while the compiler runs, whether that succeeds or not."""
-    found = output(COLLECTS, PYTHONPATH=tmp_path, ARCBANDIT_CACHE_DIR=tmp_path / "cache")
-    assert found == ["True", "TypingError", "True", "False"]
+    assert lines(COLLECTS, **settings) == ["True", "TypingError True", "False"]
 
 
-def test_a_second_process_loads_the_planning_kernel_from_the_cache(tmp_path):
-    """The first compiles and stores it, the second only loads it, and both plan the same."""
-    first = output(CALL_PLAN, ARCBANDIT_CACHE_DIR=tmp_path)
-    second = output(CALL_PLAN, ARCBANDIT_CACHE_DIR=tmp_path)
-    assert first == ["5.25", "0", "1"]
-    assert second == ["5.25", "1", "0"]
+def test_a_second_process_compiles_nothing(tmp_path):
+    """The first compiles and stores the planner, a rule in the loop and another online; the second loads them all."""
+    first = lines(TWO_RULES, ARCBANDIT_CACHE_DIR=tmp_path)
+    second = lines(TWO_RULES, ARCBANDIT_CACHE_DIR=tmp_path)
+    assert first[0] == "5.25"
+    assert first[:-1] == second[:-1]
+    hits, misses = map(int, first[-1].split())
+    assert hits == 0
+    assert misses >= 4  # plan, play, decide, learn
+    assert second[-1] == f"{misses} 0"
 
 
-def test_disabled_compilation_leaves_plain_functions(tmp_path, small_package):
-    """For debugging and coverage: the decorators give back what they are given."""
+def test_an_entry_is_compiled_at_its_first_call_and_not_before():
+    """To import a room takes no compiler."""
+
+    @entry_kernel
+    def plus_one(x):
+        """One more."""
+        return x + 1
+
+    assert "compiled" not in vars(plus_one)
+    assert plus_one(1) == 2
+    assert "compiled" in vars(plus_one)
+    assert (plus_one.__name__, plus_one.__doc__) == ("plus_one", "One more.")
+    assert (plus_one.compiled is plus_one.py_func) == (not COMPILED)
+
+
+def test_disabled_compilation_leaves_plain_functions(small_package, settings):
+    """For debugging and coverage: a kernel is what it was, and an entry calls the function itself."""
     script = (
-        "from small.kernels.outer import outer, scaled; print(type(outer).__name__, type(scaled).__name__, outer(1))"
+        "from small.outer import outer, scaled\n"
+        "print(type(outer.compiled).__name__, outer.compiled is outer.py_func, type(scaled).__name__, outer(1))"
     )
-    assert output(script, PYTHONPATH=tmp_path, NUMBA_DISABLE_JIT=1) == ["function", "function", "3.0"]
+    assert lines(script, **settings, NUMBA_DISABLE_JIT=1) == ["function True function 3.0"]

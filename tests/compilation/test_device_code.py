@@ -6,11 +6,14 @@ import sys
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from numba import types
+from numba import typeof, types
+from numba.np.numpy_support import from_dtype
 
-from arcbandit import policy
+from arcbandit import OLP, policy
 from arcbandit.compilation.cuda import import_cuda
 from arcbandit.simulation.device_kernels import entries_of, play_kernel, play_source, start_values, tuples_of
+from arcbandit.simulation.loop import loop_of
+from arcbandit.simulation.world import World
 from tests.kernels.modes import COMPILED
 
 pytestmark = [
@@ -39,15 +42,13 @@ def no_gpu(monkeypatch):
 
 
 def entries(window=0):
-    from arcbandit.simulation.loop import World
-
-    bound = policy("olp", [0.1, 0.2], [0.5, 0.5])
+    learner = policy("olp", [0.1, 0.2], [0.5, 0.5]).learner
     arrays = {"mean_rewards": np.ones((2, 2)), "revenues": np.ones((2, 2)), "probabilities": np.ones(2)}
     arrays |= {"used_pairs": np.ones((2, 2), dtype=bool)}
     arrays |= {"slack_floors": np.ones(2, dtype=bool), "samples": np.ones(1), "sample_start": np.zeros(5, np.int64)}
-    whole = {"optimal_columns": 4, "model": 0}
+    whole = {"optimal_columns": 4, "model": 0, "audited": False}
     world = World(**{name: arrays.get(name, whole.get(name, 1.0)) for name in World._fields})
-    return entries_of({"world": world} | tuples_of(bound, window))
+    return entries_of({"world": world} | tuples_of(learner, window))
 
 
 def ptx_of_a_round():
@@ -55,7 +56,7 @@ def ptx_of_a_round():
     from arcbandit.compilation.device_code import device_code
 
     named = entries()
-    kernel = play_kernel(0, tuple(field for field, _ in named))
+    kernel = play_kernel(loop_of(OLP.allocate, OLP.learn, OLP.plans), tuple(field for field, _ in named))
     records = (np.zeros((1, 1, 1)), np.zeros((1, 1, 1, 1)))
     arguments = [value for field, value in named if field.shared]
     arguments += [start_values(named), 0, 0, 1, 1, np.zeros(1, np.int64), *records]
@@ -66,10 +67,10 @@ def ptx_of_a_round():
 
 
 def argument_type(argument):
+    # Records are packed as NumPy packs them; other arrays are those that a GPU's memory holds.
     if isinstance(argument, np.ndarray):
-        kind = types.boolean if argument.dtype == bool else getattr(types, argument.dtype.name)
-        return types.Array(kind, argument.ndim, "C")
-    return types.int64 if isinstance(argument, int) else types.float64
+        return types.Array(from_dtype(argument.dtype), argument.ndim, "C")
+    return typeof(argument)
 
 
 class TestPtx:
@@ -93,19 +94,27 @@ class TestPtx:
     def test_numba_cuda_is_left_as_it_was(self, no_gpu):
         from numba.cuda import codegen
         from numba.cuda.np import arrayobj
+        from numba.cuda.typing import arraydecl
 
         from arcbandit.compilation.device_code import DeviceLibrary, device_code, index_as_given
 
+        def changed():
+            return (
+                codegen.JITCUDACodegen._library_class,
+                arrayobj.fix_integer_index,
+                arraydecl.get_array_index_type,
+            )
+
         def interrupted():
             with device_code():
-                assert codegen.JITCUDACodegen._library_class is DeviceLibrary
-                assert arrayobj.fix_integer_index is index_as_given
+                assert changed()[:2] == (DeviceLibrary, index_as_given)
+                assert changed()[2] is not before[2]
                 raise KeyboardInterrupt
 
-        before = codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index
+        before = changed()
         with pytest.raises(KeyboardInterrupt):
             interrupted()
-        assert (codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index) == before
+        assert changed() == before
 
 
 class TestHints:
@@ -155,10 +164,10 @@ class TestSource:
     @pytest.mark.parametrize(("window", "kept_as"), [(0, "int8"), (127, "int8"), (128, "int32")])
     def test_places_are_kept_in_a_byte_where_they_fit(self, window, kept_as):
         """Which a window of many rounds rules out as well, for simplicity."""
-        text = play_source(0, tuple(field for field, _ in entries(window)))
-        assert f"memory_key = cuda.local.array((2, 2), {kept_as})" in text
+        text = play_source(tuple(field for field, _ in entries(window)))
+        assert f"learner_planner_key = cuda.local.array((2, 2), {kept_as})" in text
 
     def test_a_kernel_of_another_shape_is_another_text(self):
         """Numba's cache on disk tells kernels apart by their file."""
-        texts = {play_source(0, tuple(field for field, _ in entries(window))) for window in (0, 3, 4)}
+        texts = {play_source(tuple(field for field, _ in entries(window))) for window in (0, 3, 4)}
         assert len(texts) == 3

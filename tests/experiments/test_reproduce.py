@@ -298,7 +298,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("missing", "said"),
         [
-            ("importlib.util.find_spec", "--device cuda cannot be had: numba-cuda is not installed"),
+            ("importlib.util.find_spec", "--device cuda is not available: numba-cuda is not installed"),
             ("arcbandit.simulation.device.device_available", "needs an NVIDIA GPU"),
         ],
         ids=["extra", "gpu"],

@@ -190,7 +190,7 @@ class TestInstances:
             ),
             (
                 {"revenue_floors": pd.Series([1.0, 0.25], index=["house", None])},
-                "The arms of revenue_floors must all have labels, but that at 1 has none.",
+                "The arms of revenue_floors must all have labels, but the one at 1 has none.",
             ),
             (
                 {"revenue_floors": {"house": 1.0, " ": 0.25}},
@@ -206,7 +206,7 @@ class TestInstances:
             ),
             (
                 {"revenue_floors": pd.Series({"house": 1.0, "guest": np.nan})},
-                "revenue_floors must have no empty places, but column None has.",
+                "revenue_floors must have no missing values, but column None has.",
             ),
             (
                 {"revenue_floors": pd.Series({"house": 1j, "guest": 0j}, name="floor")},

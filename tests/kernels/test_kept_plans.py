@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from arcbandit.kernels.keys import FEW_CONTEXTS
-from arcbandit.kernels.planning import plan as plan_kernel
 from arcbandit.kernels.program import SOMEBODY, Basis, ByRow, Count, PlanStatus, make_basis, make_workspace
 from arcbandit.planning import assemble_program
 from tests.kernels.modes import COMPILED
+from tests.kernels.plan_kernel import plan_kernel
 
 UNTOUCHED = -7.0
 FIRST_OWNER, SECOND_OWNER = SOMEBODY + 1, SOMEBODY + 2

@@ -4,12 +4,13 @@ import sys
 import numpy as np
 import pytest
 
-from arcbandit.kernels.planning import plan as plan_kernel
 from arcbandit.kernels.program import Basis, ByRow, Column, Count, PlanStatus, make_basis, make_workspace
 from arcbandit.planning import assemble_program, solve_program
+from arcbandit.planning.memory import planning_kernel
 from tests.certificates import Problem, check_infeasible
 from tests.compilation.small_package import environment
 from tests.kernels.modes import CASES, COMPILED
+from tests.kernels.plan_kernel import plan_kernel
 from tests.strategies import KINDS, random_case
 
 UNTOUCHED = -7.0
@@ -251,8 +252,8 @@ def test_any_basis_leads_to_the_same_value(kind):
 
 SIGNATURE_SCRIPT = """
 import numpy as np
-from arcbandit import GroupFloor, paper_instance, plan, solve_lp
-from arcbandit.kernels.planning import plan as plan_kernel
+from arcbandit import GroupFloor, Planner, paper_instance, plan, solve_lp
+from arcbandit.planning.memory import planning_kernel
 
 plan(paper_instance("nu"))
 means = np.array([[4.0, 2.0], [1.0, 1.0]])
@@ -266,7 +267,11 @@ solve_lp(means[::-1], means, [0, 0], [0.5, 0.5], group_floors=[GroupFloor("both"
 mask = np.ones((2, 2), dtype=bool)
 mask.setflags(write=False)
 solve_lp(means, means, [0, 0], [0.5, 0.5], available=mask)
-print(len(plan_kernel.signatures))
+for settings in ({}, {"warm": True}, {"on_infeasible": "least_shortfall", "available": mask}):
+    planner = Planner([0, 0.25], [0.5, 0.5], **settings)
+    planner.plan(frozen)
+    planner.plan(means.T, means, revenue_floors=[0, 0.1], context_probabilities=np.array([1, 2]), copy=False)
+print(len(planning_kernel().signatures))
 """
 
 
@@ -280,4 +285,4 @@ def test_all_ways_to_call_from_python_share_one_compiled_signature():
 
 def test_this_run_is_in_the_mode_that_it_says():
     """Uncompiled, a kernel is a plain function."""
-    assert hasattr(plan_kernel, "signatures") == COMPILED
+    assert hasattr(planning_kernel(), "signatures") == COMPILED

@@ -221,7 +221,7 @@ class TestForInstance:
     ids=lambda rest: next(iter(rest)),
 )
 def test_part_of_a_problem_is_no_problem(rest):
-    with pytest.raises(InvalidInputError, match="revenue_floors must be given along with the rest"):
+    with pytest.raises(InvalidInputError, match="revenue_floors must be given with the rest"):
         OLP(**rest)
 
 

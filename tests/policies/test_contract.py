@@ -147,7 +147,7 @@ class TestEveryPolicy:
                 decider.update(0, 0, reward)
             with pytest.raises(InvalidInputError, match="reward must be"):
                 decider.update_many([0, 0], [0, 0], [1.0, reward])
-        with pytest.raises(InvalidInputError, match="equally many"):
+        with pytest.raises(InvalidInputError, match="equal in number"):
             decider.update_many([0, 0], [0], [1.0])
         assert decider.snapshot() == before
 
@@ -206,7 +206,8 @@ def test_every_policy_is_public_by_class_and_name():
 
 @pytest.mark.parametrize("name", EVERY_POLICY)
 def test_every_policy_cites_its_paper_by_key(name):
-    """The key in the docstring is one of docs/references.bib."""
+    """The key in the docstring, and the class's reference, are keys of docs/references.bib."""
     known = re.findall(r"^@\w+\{(\w+),", (Path(__file__).parents[2] / "docs" / "references.bib").read_text(), re.M)
     cited = re.findall(r"\[(\w+)\]", POLICIES[name].__doc__ or "")
     assert set(cited) & set(known)
+    assert POLICIES[name].reference in known

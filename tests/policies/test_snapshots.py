@@ -220,7 +220,7 @@ class TestWhatUsedToBeTaken:
             (("statistics", "context_counts"), 1.0, "must be a list of 3"),
             (("statistics", "by_pair"), [[0.0]], "must be a list of 3"),
             (("planner", "allocation"), [[0.5, 0.5, 0.5]], "must be a list of 3"),
-            (("statistics", "memory", "by_arm"), {"queue": [0.0] * 3}, "alone, got 'queue'"),
+            (("statistics", "memory", "by_arm"), {"queue": [0.0] * 3}, "must have only the fields .*, got 'queue'"),
             (("planner", "all_played"), "False", "must be True or False"),
             (("planner", "all_played"), 1, "must be True or False"),
             (("configuration", "available", 0, 0), "False", "must be True or False"),
@@ -244,7 +244,7 @@ class TestWhatUsedToBeTaken:
             (("planner", "basis", "key"), [[0.5] * 3] * 2, "must be a whole number"),
             (("configuration", "seed"), "0", "must be a whole number"),
             (("configuration", "estimate_contexts"), 0, "must be True or False"),
-            (("configuration", "dials"), {"optimism": 1.0}, "alone, got 'optimism'"),
+            (("configuration", "dials"), {"optimism": 1.0}, "must have only the fields .*, got 'optimism'"),
             (("version",), True, "version"),
         ],
         ids=lambda value: "10**400" if value == 10**400 else None,
@@ -266,7 +266,7 @@ class TestWhatUsedToBeTaken:
 
     def test_memory_of_a_rule_that_has_none_is_refused(self):
         edited = changed_at(SNAPSHOTS["masked"], ("statistics", "memory", "by_pair", "logits"), [[0.5] * 2] * 2)
-        with pytest.raises(InvalidInputError, match="alone, got 'logits'"):
+        with pytest.raises(InvalidInputError, match=r"must have only the fields .*, got 'logits'"):
             restore(edited)
 
     def test_memory_of_another_shape_is_refused(self):

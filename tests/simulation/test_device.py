@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from arcbandit import OLP, Instance, Summary, Trace, simulate
+from arcbandit import policy as policy_by_name
 from arcbandit.compilation import cuda
 from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.simulation import device, run
@@ -194,25 +195,27 @@ def test_what_looks_up_row_stack_is_loaded_with_the_device():
     assert "numba.cuda.np.arrayobj" in sys.modules
 
 
-def test_kernels_pass_what_the_loop_takes():
+@pytest.mark.parametrize("name", ["olp", "doc"])
+def test_kernels_pass_what_the_loop_takes(name):
     """They are written out by position: the arguments of the loop, and the fields of each tuple."""
     assert list(inspect.signature(rounds).parameters) == [
         *("world", "learner", "meters", "stream", "first", "last", "record")
     ]
     optimum = find_optimum(NU, None)
-    task = Task(NU, "olp", OLP(), "gaussian", None, optimum, 0.1, 10, 0, 0, np.array([10]), 5)
+    task = Task(NU, name, policy_by_name(name), "gaussian", None, optimum, 0.1, 10, 0, 0, np.array([10]), 5)
     tuples = {"world": make_world(task)} | tuples_of(bind(task, task.policy).learner, window=5)
     entries = entries_of(tuples)
     variables = {field.variable: value for field, value in entries}
     assert len(variables) == len(entries)
     kinds = {kind.__name__: kind for kind in TUPLES}
-    for name, given in tuples.items():
-        rebuilt = eval(tuple_source(name, type(given)), variables | kinds)
-        assert [(field, id(value)) for field, value in entries_of({name: rebuilt})] == [
-            (field, id(value)) for field, value in entries_of({name: given})
+    fields = tuple(field for field, _ in entries)
+    for part, given in tuples.items():
+        rebuilt = eval(tuple_source(part, type(given), fields), variables | kinds)
+        assert [(field, id(value)) for field, value in entries_of({part: rebuilt})] == [
+            (field, id(value)) for field, value in entries_of({part: given})
         ]
-    source = play_source(tuple(field for field, _ in entries))
-    written = ", ".join(tuple_source(name, type(given)) for name, given in tuples.items())
+    source = play_source(fields)
+    written = ", ".join(tuple_source(part, type(given), fields) for part, given in tuples.items())
     assert f"play_rounds({written}, Stream(seed, first_epoch + place, 0), 1, horizon, Record(" in source
 
 

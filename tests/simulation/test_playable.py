@@ -229,7 +229,7 @@ class TestAnotherProblem:
                 OLP([1, 1 / 4, 1 / 2], PROBABILITIES, group_floors=[GroupFloor("g", (0, 1), 0.1)]),
                 "other group_floors",
             ),
-            (OLP().for_instance(NU, available=[[True] * 3, [True] * 3, [False, True, True]]), "other pairs available"),
+            (OLP().for_instance(NU, available=[[True] * 3, [True] * 3, [False, True, True]]), "other available pairs"),
         ],
         ids=["shape", "contexts", "floors", "probabilities", "groups", "availability"],
     )
@@ -267,7 +267,7 @@ class TestAnotherProblem:
 
     def test_a_mask_that_the_policy_was_not_told(self):
         mask = [[True] * 3, [True] * 3, [False, True, True]]
-        with pytest.raises(InvalidInputError, match="other pairs available than the argument `available` says"):
+        with pytest.raises(InvalidInputError, match="other available pairs than the argument `available`"):
             simulate(NU, [OLP().for_instance(NU)], horizon=10, available=mask)
 
     def test_the_audit_says_so_too(self):

@@ -207,7 +207,7 @@ class TestArguments:
             ({"checkpoints": [11]}, "checkpoints must be rounds"),
             ({"policies": []}, "at least one policy"),
             ({"policies": [3]}, "names or policies"),
-            ({"policies": ["olp", "olp"]}, "labels of their own"),
+            ({"policies": ["olp", "olp"]}, "must have different labels"),
         ],
     )
     def test_a_bad_argument_is_named(self, arguments, words):

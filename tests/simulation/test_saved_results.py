@@ -158,12 +158,12 @@ class TestDamagedSummaries:
         else:
             frame = frame.with_columns(polars.col(column).list.head(2))
         rewrite(path, frame)
-        with pytest.raises(InvalidInputError, match="must be a whole summary, but it is damaged"):
+        with pytest.raises(InvalidInputError, match="must be a complete summary, but it is damaged"):
             Summary.load(path)
 
     def test_a_policy_that_is_missing_is_refused(self, summary, tmp_path):
         path = tmp_path / "summary.parquet"
         summary.save(path)
         rewrite(path, polars.read_parquet(path).filter(polars.col("policy") == "olp"))
-        with pytest.raises(InvalidInputError, match="must be a whole summary, but it is damaged"):
+        with pytest.raises(InvalidInputError, match="must be a complete summary, but it is damaged"):
             Summary.load(path)

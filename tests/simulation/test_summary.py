@@ -200,7 +200,7 @@ class TestWhatASummaryHolds:
                 kept.mean("joy", "olp")
             with pytest.raises(UnknownNameError, match="no policy 'joy' here; there are olp, spoc"):
                 kept.mean("regret", "joy")
-            with pytest.raises(UnknownNameError, match="is of one floor of 1, 2, 3, got None"):
+            with pytest.raises(UnknownNameError, match="is per floor, so floor must be one of 1, 2, 3, got None"):
                 kept.estimate("floor_realised", "olp")
             with pytest.raises(InvalidInputError, match="is not one of floors"):
                 kept.histogram("regret", "olp", "1")

@@ -93,21 +93,21 @@ WHOLE_HEADER = {
 @pytest.mark.parametrize(
     ("header", "words"),
     [
-        ([], "is no table"),
+        ([], "is not a table"),
         ({"kind": "trace"}, "must be of version 2 or 3, got None"),
         ({"kind": "trace", "version": 2, "rounds": [1]}, "has no field 'policies'"),
-        (WHOLE_HEADER | {"version": 2}, "must be a whole trace, but it is damaged"),
-        (WHOLE_HEADER | {"version": 2, "rounds": "x"}, "must be a whole trace, but it is damaged"),
+        (WHOLE_HEADER | {"version": 2}, "must be a complete trace, but it is damaged"),
+        (WHOLE_HEADER | {"version": 2, "rounds": "x"}, "must be a complete trace, but it is damaged"),
         # The column of violation is not there, or that of regret is too short or too long.
-        (WHOLE_HEADER | {"version": 3}, "must be a whole trace, but it is damaged: .*violation"),
+        (WHOLE_HEADER | {"version": 3}, "must be a complete trace, but it is damaged: .*violation"),
         (
             WHOLE_HEADER | {"version": 3, "metrics": ["regret"], "rounds": []},
-            "must be a whole trace, but it is damaged",
+            "must be a complete trace, but it is damaged",
         ),
-        (WHOLE_HEADER | {"version": 3, "metrics": ["regret"], "rounds": [1, 2]}, "must be a whole trace"),
+        (WHOLE_HEADER | {"version": 3, "metrics": ["regret"], "rounds": [1, 2]}, "must be a complete trace"),
         (WHOLE_HEADER | {"version": 3, "metrics": ["regret"], "policies": ["oplp"]}, "does not have every epoch"),
         (WHOLE_HEADER | {"version": 3, "metrics": ["regret"], "settings": {"epochs": 2}}, "does not have every epoch"),
-        (WHOLE_HEADER | {"version": 3, "metrics": 7}, "must be a whole trace, but it is damaged"),
+        (WHOLE_HEADER | {"version": 3, "metrics": 7}, "must be a complete trace, but it is damaged"),
         (WHOLE_HEADER | {"version": 4}, "must be of version 2 or 3, got 4"),
     ],
 )

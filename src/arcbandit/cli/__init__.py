@@ -15,7 +15,7 @@ from arcbandit.errors import ArcbanditError, InvalidInputError
 ANSWERED = 0
 COULD_NOT_ANSWER = 1
 BAD_INPUT = 2
-# What a shell reports for a program that Ctrl-C, or a closed pipe, ended.
+# What a shell reports for a program ended by Ctrl-C or by a closed pipe.
 INTERRUPTED = 128 + signal.SIGINT
 PIPE_CLOSED = 128 + getattr(signal, "SIGPIPE", 13)
 
@@ -85,7 +85,7 @@ def _one_sentence(error: CycloptsError) -> str:
 
 
 def _never_fail_on_a_letter() -> None:
-    """Let a terminal without Greek letters show question marks."""
+    """Show question marks in a terminal that cannot encode Greek letters, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

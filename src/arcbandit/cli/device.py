@@ -1,4 +1,4 @@
-"""The option `--device`, which verbs that play have in common."""
+"""The option `--device`, shared by the verbs that play rounds."""
 
 from typing import Literal
 
@@ -6,16 +6,16 @@ from arcbandit.errors import InvalidInputError, MissingExtraError
 
 Device = Literal["cpu", "cuda", "auto"]
 DEVICE_HELP = (
-    "What plays; cuda is an NVIDIA GPU, one epoch a thread, and needs the extra `cuda`; auto is cuda where it can be "
-    "had, and else cpu."
+    "Where rounds are played; cuda is an NVIDIA GPU, with one epoch per thread, and needs the extra `cuda`; auto is "
+    "cuda if available, otherwise cpu."
 )
 
 
 def check_device(device: Device) -> None:
-    """Refuse a device that is not there as any other input that cannot be served."""
+    """Refuse a device that is not available, as bad input."""
     from arcbandit.simulation.device import use_cuda
 
     try:
         use_cuda(device)
     except MissingExtraError as error:
-        raise InvalidInputError(f"--device {device} cannot be had: {error}") from None
+        raise InvalidInputError(f"--device {device} is not available: {error}") from None

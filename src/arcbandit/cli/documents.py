@@ -1,4 +1,4 @@
-"""What the verbs answer, as plain data with the names of the Python fields."""
+"""The answers of the verbs as plain data, under the names of the Python fields."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What `arcbandit plan` found; an infeasible instance is analysed without being asked, for its margin."""
+    """What `arcbandit plan` found; an infeasible instance is always analysed, for its margin."""
 
     name: str
     instance: Instance
@@ -37,13 +37,13 @@ class Answer:
         found = plan(instance, solver=solver, on_infeasible="least_shortfall")
         analysis = None
         if analysed or found.status == PlanStatus.INFEASIBLE:
-            # A margin that was not asked for must not cost the plan that was.
+            # Failing to find a margin that nobody asked for must not lose the plan.
             with contextlib.nullcontext() if analysed else contextlib.suppress(PlanningError):
                 analysis = analyse(instance)
             if analysis is not None:
                 if analysis.plan.status != found.status:
                     raise PlanningError("The floors are so nearly feasible that the two solvers disagree about them.")
-                # Where several plans are optimal, the constants are to be about the one that is shown.
+                # If several plans are optimal, the constants must be those of the one that is shown.
                 analysis = replace(analysis, plan=found)
         return cls(name, instance, found, analysis, analysed)
 
@@ -81,7 +81,7 @@ class Answer:
         return tuple(self.floor_names[row] for row in self.plan.conflicting_floors)
 
     def nearest_candidate(self) -> tuple[Candidate | None, str | None]:
-        """The candidate that attains rho*, or None and a few words that say why there is none."""
+        """The candidate that attains rho*, or None and the reason why there is none."""
         assert self.analysis is not None
         if not self.feasible:
             return None, "it is measured from an optimal plan, but no plan meets every floor"
@@ -178,7 +178,7 @@ def instances_document() -> dict[str, Any]:
 
 
 def estimate_document(value: "Estimate") -> dict[str, float | None]:
-    """A mean and its interval, which one epoch cannot give."""
+    """A mean and the half width of its interval, which is None for a single epoch."""
     return {"mean": _plain(value.mean), "half_width": _plain(value.half_width)}
 
 
@@ -219,19 +219,19 @@ def _sum_over_many_epochs(summary: "Summary", metric: str, policy: str, exponent
 
 
 def readable_count(count: int) -> str:
-    """A count with all its digits, or the power of ten of one that has too many to read."""
+    """A count in full, or as a power of ten if it has too many digits to read."""
     return f"{count:,}" if count < 10**12 else f"about 10^{math.log10(count):.0f}"
 
 
 def print_json(document: dict[str, Any]) -> None:
     """Print a document in ASCII, which every terminal and every pipe can carry."""
-    # One line a field: an indented matrix would have a line for each number.
+    # One line per field: an indented matrix would take one line per number.
     fields = (f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items())
     print("{\n" + ",\n".join(fields) + "\n}")
 
 
 def _plain(value: Any) -> Any:
-    """Lists, strings and numbers only; what JSON has no number for is None."""
+    """The value as lists, strings and numbers; a number that JSON cannot express is None."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
@@ -240,6 +240,6 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    if isinstance(value, int) and value > 10**308:  # most readers of JSON would make it infinite
+    if isinstance(value, int) and value > 10**308:  # most JSON readers would make it infinite
         return None
     return value

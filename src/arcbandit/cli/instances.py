@@ -1,4 +1,4 @@
-"""`arcbandit instances`: what the paper calls its instances."""
+"""`arcbandit instances`: the paper's instances by name."""
 
 from typing import Annotated
 

@@ -23,10 +23,10 @@ MOST_MEMBERS = 24
 
 
 class Terminal(Console):
-    """A console that leaves a closed pipe to the caller."""
+    """A console that leaves handling a closed pipe to the caller."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Raise what was raised, where the default would end the process."""
+        """Raise the error again; the default would end the process."""
         raise BrokenPipeError
 
 
@@ -37,7 +37,7 @@ def terminal() -> Terminal:
 
 @contextlib.contextmanager
 def printing() -> Iterator[Console]:
-    """A console whose output is written at the end, without the blanks that fill its lines."""
+    """A console whose output is written at the end, without trailing blanks."""
     console = terminal()
     with console.capture() as captured:
         yield console
@@ -79,7 +79,7 @@ def _heading(console: Console, title: str, remark: str = "") -> None:
 
 
 def _facts(*, values_right: bool = False) -> Table:
-    """Rows of a name, a value and a few words, which alone may wrap."""
+    """Rows of a name, a value and a remark; only the remark may wrap."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right" if values_right else "left")
@@ -99,8 +99,8 @@ def _print_summary(console: Console, answer: "Answer") -> None:
         missing = figure(found.total_shortfall)
         margin = "-" if answer.analysis is None else figure(answer.analysis.feasibility_margin)
         facts.add_row("floors", "infeasible", "no plan meets every floor")
-        facts.add_row("least total shortfall", missing, "what the plan below lacks in all")
-        facts.add_row("feasibility margin", margin, "all floors moved by this are feasible")
+        facts.add_row("least total shortfall", missing, "what the plan below lacks in total")
+        facts.add_row("feasibility margin", margin, "moving all floors by this makes them feasible")
         facts.add_row("revenue per round", figure(found.value), "of the plan below")
         facts.add_row("revenue without floors", figure(answer.revenue_without_floors), "")
         console.print(facts)
@@ -176,7 +176,7 @@ def _allocation_list(answer: "Answer", width: int) -> Table:
 
 
 def _packed(items: Sequence[str], room: int) -> Text:
-    """Items with commas, in lines that break between items only."""
+    """Items separated by commas, with line breaks only between items."""
     lines = [items[0]]
     for item in items[1:]:
         if len(lines[-1]) + len(item) + 3 <= room:
@@ -220,7 +220,7 @@ def _floor_table(
     *,
     feasible: bool,
 ) -> Table:
-    """The floors of one kind, each with a name; `extra` has further columns."""
+    """The floors of one kind by name; `extra` has further columns."""
     rows = floors.rows_of(kind)
     revenue, prices, active = (column[rows].tolist() for column in (floors.revenue, floors.prices, floors.active))
     shortfall = floors.shortfall[rows].tolist()
@@ -236,7 +236,7 @@ def _floor_table(
     else:
         columns["the floor is"] = ["missed" if missing else "met" for missing in shortfall]
     table = _table(kind, *columns, left=(kind, "the floor is"))
-    # The tightest floors are those that a reader looks for.
+    # A reader looks for the tightest floors.
     tightest = sorted(range(len(names)), key=lambda row: (slack[row], -prices[row]))[:MOST_ROWS]
     taken = sum(2 + max(map(len, [name, *column])) for name, column in columns.items())
     room = min(max(width - taken, SHORT_NAME), LONG_NAME)
@@ -275,7 +275,7 @@ def _print_constants(console: Console, answer: "Answer") -> None:
     facts.add_row(
         "",
         "",
-        f"degenerate: more than the {needed:,} constraints that fix a plan, which the paper excludes"
+        f"degenerate, which the paper excludes: more than the {needed:,} constraints that fix a plan"
         if analysis.degenerate
         else f"not degenerate: at most the {needed:,} constraints that fix a plan",
     )
@@ -296,7 +296,7 @@ def _add_gap(facts: Table, answer: "Answer") -> None:
         str(len(nearest.active_set)),
         Text("the candidate set that attains ρ*\n").append(_set_notation(answer, nearest.active_set), style="bold"),
     )
-    facts.add_row("s(I)", figure(nearest.feasibility_gap), "feasibility gap: slack in the floors that I needs to exist")
+    facts.add_row("s(I)", figure(nearest.feasibility_gap), "feasibility gap: slack in the floors that makes I feasible")
     facts.add_row(
         "L(I)",
         figure(nearest.performance_sensitivity),

@@ -1,4 +1,4 @@
-"""`arcbandit plan`: the best plan of an instance, and on request what makes the instance hard."""
+"""`arcbandit plan`: the best plan for an instance and, on request, what makes the instance hard."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ def plan(
         bool, Parameter(negative=(), show_default=False, help="Print one JSON document instead of tables.")
     ] = False,
     solver: Annotated[
-        Literal["simplex", "highs"], Parameter(help="What finds the plan; highs needs the extra `reference`.")
+        Literal["simplex", "highs"], Parameter(help="The solver; highs needs the extra `reference`.")
     ] = "simplex",
 ) -> None:
     """Print the allocation that earns the most while every floor is met, and what each floor costs.
@@ -65,7 +65,7 @@ def _solve(name: str, solver: Literal["simplex", "highs"], *, analyse: bool) -> 
 
 
 def find_instance(name: str) -> "Instance":
-    """The instance in a file or, if there is no such file, of the paper."""
+    """The instance in the file of that name or, if there is no such file, the paper's instance of that name."""
     from arcbandit.experiments.paper_instances import PAPER_INSTANCES, paper_instance
     from arcbandit.instance import Instance
 
@@ -75,12 +75,12 @@ def find_instance(name: str) -> "Instance":
         return paper_instance(name)
     except UnknownNameError as error:
         raise UnknownNameError(
-            f"{name!r} is neither a file nor an instance of the paper, which are {', '.join(PAPER_INSTANCES)}."
+            f"{name!r} is neither a file nor one of the paper's instances, which are {', '.join(PAPER_INSTANCES)}."
         ) from error
 
 
 def _busy(what: str) -> AbstractContextManager[Any]:
-    """A spinner for a person who waits, and nothing for a log."""
+    """A spinner in a terminal, and nothing in a log."""
     if not sys.stderr.isatty():
         return contextlib.nullcontext()
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""`arcbandit policies`: what can be simulated, and the dials it has."""
+"""`arcbandit policies`: the policies that can be simulated, with their dials."""
 
 import inspect
 import math
@@ -46,7 +46,7 @@ def policies(
         console.print(table)
         console.print()
         console.print("Dials follow the name after a colon: linear-program:caution=-0.5,optimism=1")
-        console.print("estimate_contexts=true keeps from any policy how likely each context is.")
+        console.print("With estimate_contexts=true, any policy estimates the context probabilities itself.")
         console.print("A simulation tells each policy the horizon and, if needed, the largest mean.")
 
 
@@ -66,6 +66,8 @@ def _entry(kind: "type[Policy]") -> dict[str, Any]:
         "dials": [_dial(dial) for dial in kind.dials],
         "needs": [name for name, needed in needs.items() if needed],
         "supports_group_floors": kind.supports_group_floors,
+        "plans": kind.plans,
+        "reference": kind.reference,
     }
 
 

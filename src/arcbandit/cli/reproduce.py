@@ -24,9 +24,7 @@ STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red"}
 def reproduce(
     names: Annotated[
         list[str] | None,
-        Parameter(
-            negative=(), show_default=False, help="Experiments that --list lists; without any, all that have claims."
-        ),
+        Parameter(negative=(), show_default=False, help="Names from --list; by default all experiments with claims."),
     ] = None,
     /,
     *,
@@ -35,16 +33,16 @@ def reproduce(
         Parameter(name="--list", negative=(), show_default=False, help="List the experiments instead of running them."),
     ] = False,
     horizon: Annotated[
-        int | None, Parameter(show_default=False, help="Rounds of an epoch; by default each experiment's own.")
+        int | None, Parameter(show_default=False, help="Rounds per epoch; by default each experiment's own.")
     ] = None,
     epochs: Annotated[
         int | None,
-        Parameter(show_default=False, help="Runs of each policy; by default the paper's 5. Try 100 for intervals."),
+        Parameter(show_default=False, help="Runs per policy; by default the paper's 5. Try 100 for intervals."),
     ] = None,
     seed: Annotated[int, Parameter(help="The same seed gives the same numbers.")] = 0,
     jobs: Annotated[
         int | None,
-        Parameter(show_default=False, help="Workers; the numbers do not depend on it. By default one a processor."),
+        Parameter(show_default=False, help="Workers, by default one per processor; the numbers do not depend on it."),
     ] = None,
     device: Annotated[
         Device,
@@ -154,7 +152,7 @@ def _list(json: bool) -> None:
 
 @contextlib.contextmanager
 def _progress() -> "Iterator[Callable[[str, float], None] | None]":
-    """A bar that says what is running, for a person who waits, and nothing for a log."""
+    """A bar that says what is running in a terminal, and nothing in a log."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -192,12 +190,12 @@ def _print_verdicts(found: "Reproduction", page: "Path") -> None:
         outcomes = [verdict.outcome.value for verdict in found.verdicts]
         counts = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in STYLES)
         console.print(f"{len(outcomes)} claims: {counts}; {found.time}")
-    # A path is not to be broken into lines.
+    # A path must not be wrapped.
     print(page)
 
 
 def _print_tables(console: "Console", result: "Result") -> None:
-    """What there is to say of an experiment without claims."""
+    """What an experiment without claims has to show."""
     from rich.table import Table
     from rich.text import Text
 

@@ -37,24 +37,24 @@ def simulate(
             negative=(),
             show_default=False,
             help="A name that `arcbandit policies` lists, with dials after a colon, as in "
-            "linear-program:caution=-0.5,optimism=1; once for each policy. "
-            f"Without any, {', '.join(DEFAULT_POLICIES)}.",
+            "linear-program:caution=-0.5,optimism=1; repeat it for each policy. "
+            f"By default {', '.join(DEFAULT_POLICIES)}.",
         ),
     ] = None,
-    horizon: Annotated[int, Parameter(help="Rounds of an epoch.")] = 50_000,
-    epochs: Annotated[int, Parameter(help="Independent runs of each policy.")] = 5,
+    horizon: Annotated[int, Parameter(help="Rounds per epoch.")] = 50_000,
+    epochs: Annotated[int, Parameter(help="Independent runs per policy.")] = 5,
     seed: Annotated[int, Parameter(help="The same seed gives the same numbers.")] = 0,
     jobs: Annotated[
         int | None,
-        Parameter(show_default=False, help="Workers; the numbers do not depend on it. By default one a processor."),
+        Parameter(show_default=False, help="Workers, by default one per processor; the numbers do not depend on it."),
     ] = None,
     device: Annotated[Device, Parameter(help=DEVICE_HELP)] = "cpu",
     keep: Annotated[
         Literal["epochs", "summary"] | None,
         Parameter(
             show_default=False,
-            help="What `--out` saves: every epoch, or means, variances and quantiles over all of them, whose size does "
-            "not grow with `--epochs`. By default epochs from the cpu and the summary from cuda.",
+            help="What `--out` saves: every epoch, or means, variances and quantiles over epochs, whose size does not "
+            "grow with `--epochs`. By default epochs on the cpu and a summary on cuda.",
         ),
     ] = None,
     rewards: Annotated[
@@ -78,9 +78,9 @@ def simulate(
         bool, Parameter(negative=(), show_default=False, help="Print one JSON document instead of tables.")
     ] = False,
 ) -> None:
-    """Play policies on an instance and print what each lost, and what the floors lacked.
+    """Play policies on an instance and print each one's regret and what the floors lacked.
 
-    In an epoch all policies meet the same contexts and the same noise.
+    In each epoch, all policies meet the same contexts and the same noise.
     """
     from arcbandit.cli.plan import find_instance
 
@@ -106,7 +106,7 @@ def simulate(
             device=device,
             keep=keep,
         )
-    # Each is done, last one first, whether or not another fails: a full disk does not cost the table.
+    # Each is done, the last one first, even if another fails: a full disk does not lose the table.
     with contextlib.ExitStack() as answers:
         answers.callback(_print_answer, instance, results, json)
         if plot is not None:
@@ -125,7 +125,7 @@ def _print_answer(instance: str, results: "Results", json: bool) -> None:
 
 
 def simulation_document(name: str, results: "Results") -> dict[str, Any]:
-    """Everything `arcbandit simulate` prints; `rounds` is the round that the summary is of."""
+    """Everything `arcbandit simulate` prints; `rounds` is the round of the summary."""
     from arcbandit.cli.documents import estimate_document
     from arcbandit.report.tables import best_policy, window_rows
 
@@ -152,13 +152,13 @@ def _configured(choices: Sequence[str]) -> "dict[str, Policy]":
     configured: dict[str, Policy] = {}
     for choice in choices:
         if choice in configured:
-            raise InvalidInputError(f"--policy {choice} must be given once only.")
+            raise InvalidInputError(f"--policy {choice} must be given only once.")
         configured[choice] = _policy(choice)
     return configured
 
 
 def _policy(choice: str) -> "Policy":
-    """The policy of a name with dials, such as linear-program:caution=-0.5,optimism=1."""
+    """The policy named with its dials, as in linear-program:caution=-0.5,optimism=1."""
     from arcbandit.policies.registry import POLICIES
 
     name, colon, dials = choice.partition(":")
@@ -201,7 +201,7 @@ def _check_numbers(horizon: int, epochs: int, seed: int, jobs: int | None, windo
 
 
 def _check_targets(out: str | None, plot: str | None) -> None:
-    """Refuse now what could not be written after the work."""
+    """Refuse before the work what could not be written after it."""
     from arcbandit.report.files import check_target
     from arcbandit.report.page import check_report_target
 
@@ -217,7 +217,7 @@ def _check_targets(out: str | None, plot: str | None) -> None:
 
 @contextlib.contextmanager
 def _progress(total: int) -> "Iterator[Callable[[int], None] | None]":
-    """A bar for a person who waits, and nothing for a log."""
+    """A bar in a terminal, and nothing in a log."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -265,7 +265,7 @@ def _columns(*names: str, left: int) -> "Table":
 
 
 def _print_results(console: "Console", results: "Results", best: str | None) -> None:
-    """All columns in one table or, where that is too wide, sums and shares in two; numbers are never cut."""
+    """All columns in one table or, if that is too wide, sums and shares in two; numbers are never cut."""
     from arcbandit.report.tables import COLUMNS, SUM_COLUMNS
 
     headings = [column.heading for column in COLUMNS]

@@ -7,7 +7,7 @@ SHORT_NAME = 16
 
 
 def figures(values: Iterable[float]) -> list[str]:
-    """The numbers of one column: five digits of the largest, as many decimals in each, no idle zeros."""
+    """The numbers of one column: five digits of the largest, the same decimals in each, no trailing zeros."""
     numbers = [float(value) for value in values]
     largest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
     if not 1e-4 <= largest < 1e12:
@@ -26,18 +26,18 @@ def _figure(number: float, decimals: int) -> str:
 
 
 def same_decimals(columns: Mapping[str, Sequence[float]]) -> dict[str, list[str]]:
-    """Columns of one unit, written alike."""
+    """Columns of one unit, with the same number of decimals."""
     texts = iter(figures(number for column in columns.values() for number in column))
     return {name: [next(texts) for _ in column] for name, column in columns.items()}
 
 
 def figure(value: float) -> str:
-    """One number, five digits of it at most."""
+    """One number, with at most five digits."""
     return figures([value])[0]
 
 
 def label(name: str, longest: int = SHORT_NAME) -> str:
-    """A name on one line, its middle left out where it is too long: numbers often stand at the end."""
+    """A name on one line; if too long, its middle is left out, as numbers are often at the end."""
     shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)
     if len(shown) <= longest:
         return shown
@@ -46,7 +46,7 @@ def label(name: str, longest: int = SHORT_NAME) -> str:
 
 
 def percent(share: float, *, decimals: int) -> str:
-    """A share of the rounds; what is neither nothing nor everything does not read as if it were."""
+    """A share of the rounds; only 0 reads as 0% and only 1 as 100%."""
     if share == 1.0:
         return "100%"
     least = 10.0**-decimals

@@ -1,1 +1,1 @@
-"""Everything that is inside Numba: kernels become machine code of this processor, or of a GPU."""
+"""Everything about Numba's internals: how kernels become machine code for this processor, or for a GPU."""

@@ -1,6 +1,7 @@
-"""Where compiled code is kept from one process to the next."""
+"""Where compiled code is kept between processes."""
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import numba
 
 CACHE_VARIABLE = "ARCBANDIT_CACHE_DIR"
+_setting = threading.RLock()  # held while Numba's setting is ours
 
 config: Any = numba.config
 
@@ -32,7 +34,7 @@ def cache_folder(name: str) -> Path | None:
 
 
 def cache_on_disk(dispatcher: Any, folder: Path) -> None:
-    """Let a compiled function find its code of an earlier process in a folder, and leave it there."""
+    """Let a compiled function load its code from a folder, if an earlier process left it there, and save it there."""
     with numba_caching_in(folder):
         dispatcher.enable_caching()
 
@@ -41,9 +43,10 @@ def cache_on_disk(dispatcher: Any, folder: Path) -> None:
 def numba_caching_in(folder: Path) -> Iterator[None]:
     """While it lasts, functions that are compiled with a cache have it in this folder."""
     # Numba reads the folder when caching is enabled, and has no argument for it.
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
+    with _setting:
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(folder)
+        try:
+            yield
+        finally:
+            config.CACHE_DIR = before

@@ -1,8 +1,8 @@
 """The decorators that turn a function into a kernel, and the way it is compiled.
 
-They compile by `numba_pipeline.py`, which is built from parts inside Numba; where a release of Numba has moved these,
-or ``ARCBANDIT_PLAIN_NUMBA=1`` asks for it, by `numba_options.py`. The code that comes of it computes the same to the
-last bit, but takes several times as long to compile.
+They compile by `numba_pipeline.py`, which is built on Numba's internals; if a release of Numba has moved these, or
+``ARCBANDIT_PLAIN_NUMBA=1`` asks for it, by `numba_options.py`. The resulting code computes the same to the last bit,
+but takes several times as long to compile.
 """
 
 import functools
@@ -20,10 +20,10 @@ from arcbandit.compilation.cache import cache_folder, numba_caching_in
 from arcbandit.compilation.fingerprint import compiler_fingerprint, fingerprint
 
 PLAIN_VARIABLE = "ARCBANDIT_PLAIN_NUMBA"
-# Whether a way to compile works, kept in a folder of its own.
+# The file that records whether a way to compile works.
 VERDICT_FILE = "verdict"
 WORKS = "works"
-LONGEST_REASON = 200  # letters of what went wrong that a warning quotes
+LONGEST_REASON = 200  # characters of an error that a warning quotes
 
 config: Any = numba.config
 
@@ -31,7 +31,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Way(NamedTuple):
-    """A way to compile: a module or an object with `copied`, `called` and `entry`, found when it is needed."""
+    """A way to compile: a module or an object with `copied`, `called` and `entry`, imported when it is needed."""
 
     name: str
     find: Callable[[], Any]
@@ -62,7 +62,7 @@ WAYS = (
 
 @functools.cache
 def chosen_way() -> Way:
-    """The first way to compile that works with this release of Numba; a warning says if it is not the usual one."""
+    """The first way to compile that works with this release of Numba; warn if it is not the usual one."""
     plain = os.environ.get(PLAIN_VARIABLE, "") not in ("", "0")
     failures = []
     for way in WAYS[1:] if plain else WAYS:
@@ -73,7 +73,7 @@ def chosen_way() -> Way:
     if failures:
         silence = "" if plain else f" Set {PLAIN_VARIABLE}=1 to choose this and see no warning."
         warnings.warn(
-            f"Numba {numba.__version__} does not compile kernels as is usual here ({'; '.join(failures)}). They are "
+            f"Numba {numba.__version__} cannot compile kernels the usual way ({'; '.join(failures)}). They are "
             f"compiled by {way.name} instead: {way.costs}.{silence}",
             RuntimeWarning,
             stacklevel=2,
@@ -82,7 +82,7 @@ def chosen_way() -> Way:
 
 
 def _failure(way: Way) -> str | None:
-    """Why a way does not work, None if it does; tried out once per version of the compiler."""
+    """Why a way does not work, None if it does; tried once per version of the compiler."""
     if way is WAYS[-1]:
         return None  # if this fails, nothing works
     folder = cache_folder(compiler_fingerprint() + way.suffix)
@@ -94,8 +94,8 @@ def _failure(way: Way) -> str | None:
         if known is None:
             _part("trial").try_out(compiler, functools.partial(_entry, compiler, folder), cached=folder is not None)
     except (OSError, MemoryError) as error:
-        return _in_short(error)  # not kept: it may be over the next time
-    except Exception as error:  # noqa: BLE001, parts that were moved may fail in any way
+        return _in_short(error)  # not kept: it may work next time
+    except Exception as error:  # noqa: BLE001, internals that were moved may fail in any way
         verdict = _in_short(error)
     else:
         verdict = WORKS
@@ -129,29 +129,32 @@ def _keep_verdict(folder: Path, verdict: str) -> None:
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` for use inside other kernels, copied into its callers by the optimiser.
+    """Compile `function` for use inside other kernels, inlined into its callers.
 
     With ``NUMBA_DISABLE_JIT=1`` it stays plain Python; with ``NUMBA_BOUNDSCHECK=1`` every index is checked.
     """
     if config.DISABLE_JIT:
         return function
-    compiled: Function = chosen_way().find().copied(function)
-    return compiled
+    return _marked(chosen_way().find().copied(function), "kernel")
 
 
 def rare_kernel(function: Function) -> Function:
-    """Like `kernel`, but called rather than copied: for what few rounds need, or several places call.
+    """Like `kernel`, but called, not inlined: for code that few rounds need, or that has several callers.
 
-    A call passes what it reads of the arrays in its tuples, and costs as much as a small kernel's work.
+    The overhead of a call, which passes the parts of its tuples that it reads, is about the work of a small kernel.
     """
     if config.DISABLE_JIT:
         return function
-    compiled: Function = chosen_way().find().called(function)
+    return _marked(chosen_way().find().called(function), "rare_kernel")
+
+
+def _marked(compiled: Any, decorator: str) -> Any:
+    compiled.made_by = decorator  # for the fingerprint: Numba does not show it among a kernel's options
     return compiled
 
 
 class Entry:
-    """A kernel that Python calls: compiled at its first call, or found on disk with all that it calls."""
+    """A kernel that Python calls: compiled at its first call, or loaded from disk, with all that it calls."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
@@ -159,7 +162,7 @@ class Entry:
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """What is called; where every nanosecond counts, it is called without the detour over this object."""
+        """The compiled function, to be called directly if the overhead of this object matters."""
         if config.DISABLE_JIT:
             return self.py_func
         way = chosen_way()
@@ -176,12 +179,17 @@ def entry_kernel(function: Callable[..., Any]) -> Entry:
 
 
 def bound(decorator: Callable[[Any], Any], function: Callable[..., Any], **names: Any) -> Any:
-    """A kernel, made by one of the decorators, in whose code these names stand for the given kernels and constants.
+    """A kernel, made by one of the decorators, in whose code these names mean the given kernels and constants.
 
-    Kernels passed as arguments would have to be compiled again in every process. A copy of the function with other
-    globals is a function of its own: its code is found on disk, by a fingerprint that covers the given kernels.
+    A function that takes kernels as arguments would be compiled again in every process. A copy of the function with
+    other globals is a separate function, whose code is found on disk, by a fingerprint that covers the given kernels.
     """
-    copy = FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__)
+    unknown = names.keys() - function.__globals__.keys()
+    if unknown:
+        raise TypeError(f"names must be globals of {function.__qualname__}, got {sorted(unknown)}.")
+    scope = {**function.__globals__, **names}
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
     copy.__module__, copy.__qualname__, copy.__doc__ = function.__module__, function.__qualname__, function.__doc__
     return decorator(copy)
 
@@ -190,7 +198,7 @@ def _entry(compiler: Any, folder: Path | None, function: Callable[..., Any]) -> 
     if folder is not None:
         with numba_caching_in(folder):
             compiled = compiler.entry(function, cache=True)
-        # A release of Numba that would cache elsewhere would not notice an edit in a called kernel.
+        # If a release of Numba cached elsewhere, an edit in a called kernel would go unnoticed.
         found = getattr(getattr(compiled, "stats", None), "cache_path", None)
         if found is not None and Path(found).is_relative_to(folder):
             return compiled

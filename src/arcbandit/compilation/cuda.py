@@ -5,33 +5,34 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from arcbandit.compilation.cache import cache_folder, cache_on_disk, config
-from arcbandit.compilation.fingerprint import fingerprint
+from arcbandit.compilation.fingerprint import COMPILERS, compiled_by, fingerprint
 from arcbandit.errors import MissingExtraError
 
 
 def import_cuda() -> Any:
     """The module `numba.cuda` of the package numba-cuda."""
-    # Numba has a target of the same name, no longer maintained, which the package takes the place of.
+    # The package replaces Numba's own target of the same name, which is no longer maintained.
     if importlib.util.find_spec("numba_cuda") is None:
         raise MissingExtraError("numba-cuda", "cuda")
     with _row_stack_defined():
         from numba import cuda
 
         if not config.ENABLE_CUDASIM:
-            # Else loaded with the first kernel that is compiled, where the name would be missing.
+            # Otherwise it is imported with the first kernel that is compiled, when the name would be missing.
             import numba.cuda.np.arrayobj  # noqa: F401
     return cuda
 
 
 @contextmanager
 def _row_stack_defined() -> Iterator[None]:
-    """Define `np.row_stack`, which NumPy 2.5 took away and numba-cuda 0.30 still looks up on import."""
+    """Define `np.row_stack`, which NumPy 2.5 removed and numba-cuda 0.30 still looks up on import."""
     if hasattr(np, "row_stack"):
         yield
         return
@@ -44,7 +45,7 @@ def _row_stack_defined() -> Iterator[None]:
 
 
 def device_available() -> bool:
-    """Whether the extra is installed and a GPU, its driver and the CUDA toolkit are there."""
+    """Whether the extra is installed and a GPU, its driver and the CUDA toolkit are available."""
     try:
         return bool(import_cuda().is_available())
     except MissingExtraError:
@@ -70,12 +71,12 @@ class DeviceKernel:
 
 
 def compile_for_device(name: str, source: str, names: dict[str, Any]) -> Any:
-    """The kernel of that name in a text that uses `cuda` and `names`, launched as `kernel[blocks, threads](...)`."""
+    """The kernel of that name in source that uses `cuda` and `names`, launched as `kernel[blocks, threads](...)`."""
     cuda = import_cuda()
-    # Numba's simulator looks for `cuda` among the globals of a kernel, its cache for the file of the kernel.
+    # Numba's simulator looks for `cuda` in the globals of a kernel, and its cache for the file of the kernel.
     scope = {"cuda": cuda} | names
     exec(compile(source, f"<kernel {name}>", "exec"), scope)
-    folder = cache_folder(fingerprint(scope[name]))
+    folder = cache_folder(fingerprint(scope[name], device_compiler()))
     file = None if folder is None else _written(source, folder, name)
     if file is not None:
         exec(compile(source, str(file), "exec"), scope)
@@ -87,8 +88,13 @@ def compile_for_device(name: str, source: str, names: dict[str, Any]) -> Any:
     return DeviceKernel(dispatcher)
 
 
+def device_compiler() -> str:
+    """Hash of what compiles for a GPU."""
+    return f"{compiled_by(*COMPILERS, 'cuda.py', 'device_code.py')} {version('numba-cuda')}"
+
+
 def _written(source: str, folder: Path, name: str) -> Path | None:
-    """The file that holds a kernel's text, None if it could not be written."""
+    """The file with a kernel's source, None if it could not be written."""
     file = folder / f"{name}_{hashlib.sha256(source.encode()).hexdigest()[:16]}.py"
     partial = file.with_suffix(f".{os.getpid()}")
     try:

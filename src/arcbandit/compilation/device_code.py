@@ -1,8 +1,8 @@
 """How a kernel becomes code for a GPU: by the optimiser and code generator of llvmlite, as on the CPU.
 
-numba-cuda hands what it lowers to NVVM, whose older optimiser leaves twice the code, most of it address arithmetic and
-copies of loops: measured on rounds of OLP, a GPU spends its time waiting for instructions. Only `compilation/cuda.py`
-imports this module, for it needs the package numba-cuda.
+numba-cuda compiles by NVVM, whose older optimiser makes twice as much code, most of it address arithmetic and unrolled
+loops: measured on rounds of OLP, a GPU spends its time waiting for instructions. Only `compilation/cuda.py` imports
+this module, as it needs the package numba-cuda.
 """
 
 import re
@@ -23,8 +23,8 @@ from numba.cuda.typing import arraydecl
 
 TRIPLE = "nvptx64-nvidia-cuda"
 OPTIMISATION = 3
-# Kernels are marked to be copied into their callers, rare ones too: a call would hide local arrays from the optimiser.
-# This is high enough that the helpers of Numba and of the toolkit are copied as well.
+# All kernels are marked to be inlined, rare ones too: a call would hide local arrays from the optimiser. The threshold
+# is high enough that the helpers of Numba and of the toolkit are inlined as well.
 INLINING_THRESHOLD = 100_000
 LAUNCHED = re.compile(r'@"?([\w.$]+)"?, !"kernel"')  # how a module names a kernel that the host launches
 DEFINITION = re.compile(r"^define ")
@@ -47,7 +47,7 @@ class DeviceLibrary(codegen.CUDACodeLibrary):
     def get_cubin(self, cc: Any = None) -> Any:
         """The PTX, for the driver to turn into machine code.
 
-        A linker would make code that others may be linked with, of which a GPU runs a tenth fewer rounds a second.
+        A linker would make relocatable code, with which a GPU plays a tenth fewer rounds per second.
         """
         cc = self._ensure_cc(cc)
         if cc not in self._cubin_cache:
@@ -62,7 +62,7 @@ class DeviceLibrary(codegen.CUDACodeLibrary):
 
 @contextmanager
 def device_code() -> Iterator[None]:
-    """While it lasts, numba-cuda compiles as this module says, and nobody else compiles."""
+    """A context in which numba-cuda compiles by this module, and no other thread compiles."""
     with global_compiler_lock:
         library, fix_index = codegen.JITCUDACodegen._library_class, arrayobj.fix_integer_index
         type_of_index = arraydecl.get_array_index_type
@@ -78,12 +78,12 @@ def device_code() -> Iterator[None]:
 
 
 def index_as_given(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -> Any:
-    """An index, not looked at for being negative: no kernel counts from the end, and the question costs much."""
+    """An index without the check for a negative one: no kernel counts from the end, and the check is costly."""
     return context.cast(builder, index, index_type, types.intp)
 
 
 def members_as_integers(index: Any) -> Any:
-    """The type of an index, with integers for members of an IntEnum: numba-cuda does not take these, as Numba does."""
+    """The type of an index, with integers for members of an IntEnum, which Numba accepts but numba-cuda does not."""
     if isinstance(index, types.BaseTuple):
         parts: Any = index
         return types.Tuple([members_as_integers(part) for part in parts])
@@ -91,7 +91,7 @@ def members_as_integers(index: Any) -> Any:
 
 
 def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:
-    """A function that gives an array this shape, which it has: then the compiler knows the lengths of loops over it."""
+    """A function that tells the compiler the shape of an array, so that it knows the lengths of loops over it."""
 
     @intrinsic
     def view(typing_context: Any, array: Any) -> Any:
@@ -120,7 +120,7 @@ def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:
 
 
 def ptx_of(modules: list[Any], processor: str) -> str:
-    """PTX of the modules together."""
+    """The PTX of the linked modules."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=processor, opt=OPTIMISATION)
@@ -149,12 +149,11 @@ def ptx_of(modules: list[Any], processor: str) -> str:
 
 
 def with_hints(text: str) -> str:
-    """A module that says what the optimiser may not know.
+    """The module, with hints for the optimiser.
 
-    Every loop is marked: one whose length is not known must not be written out four times. Most of these have one or
-    two turns, and a GPU waits for instructions more than for anything else. Loops of known length, over arms and
-    contexts, may be written out. A product that is added to something may be left unrounded, which takes one
-    instruction instead of two.
+    Runtime unrolling is disabled for every loop: most loops of unknown length have one or two iterations, and a GPU
+    waits for instructions more than for anything else. Loops of known length, over arms and contexts, may be unrolled.
+    A product and a sum may be fused, which takes one instruction instead of two.
     """
     text = SUM_OR_PRODUCT.sub(r"= f\1 contract double", text)
     lines: list[str] = []
@@ -179,7 +178,7 @@ def with_hints(text: str) -> str:
 
 @contextmanager
 def _opaque_pointers() -> Iterator[None]:
-    # NVVM wants pointers that say what they point to, the LLVM of llvmlite no longer knows such.
+    # NVVM wants typed pointers, which the LLVM of llvmlite no longer supports.
     before = ir_types.ir_layer_typed_pointers_enabled
     ir_types.ir_layer_typed_pointers_enabled = False
     try:

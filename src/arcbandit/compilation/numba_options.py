@@ -1,7 +1,7 @@
-"""How kernels are compiled by `numba.njit` alone, where the fast pipeline does not work or is not wanted.
+"""How kernels are compiled by `numba.njit` alone, if the fast pipeline does not work or is not wanted.
 
-Everything that a kernel calls is optimised and turned into machine code of its own before it is copied into its
-callers, which takes several times as long as the fast pipeline. What comes of it computes the same to the last bit.
+Everything that a kernel calls is optimised and turned into machine code of its own before it is inlined into its
+callers, which takes several times as long as the fast pipeline. The results are the same to the last bit.
 """
 
 from collections.abc import Callable
@@ -13,24 +13,24 @@ compile_function: Any = numba.njit
 
 
 class ByOptions:
-    """By options that `njit` takes but its documentation does not list: the rounds are as fast as by the pipeline.
+    """By undocumented options of `njit`: the rounds are as fast as with the pipeline.
 
     Without `_nrt=False` every call of a kernel would count references to each array of its tuples, and without
-    `forceinline` it would pass them all: measured on rounds of OLP, these two take eleven twelfths of the time.
+    `forceinline` it would pass them all: measured on rounds of OLP, these two would take eleven twelfths of the time.
     """
 
     INNER = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # noqa: RUF012, never written to
-    ENTRY = {"_nrt": False, "no_cfunc_wrapper": True, "forceinline": True}  # noqa: RUF012, copied into kernels of a GPU
+    ENTRY = {"_nrt": False, "no_cfunc_wrapper": True, "forceinline": True}  # noqa: RUF012, inlined into kernels of a GPU
     COPIED = {"forceinline": True}  # noqa: RUF012
 
     def copied(self, function: Callable[..., Any]) -> Any:
-        """Compile a function that is copied into the kernels that call it."""
+        """Compile a function that is inlined into the kernels that call it."""
         return compile_function(error_model="numpy", **self.INNER, **self.COPIED)(function)
 
     def called(self, function: Callable[..., Any]) -> Any:
-        """Compile a function that other kernels call, or have a copy of, as the optimiser sees fit.
+        """Compile a function that other kernels call, or that the optimiser inlines as it sees fit.
 
-        A GPU, which reads the same options, calls it too, where by the pipeline it has a copy.
+        A GPU, which uses the same options, calls it too; with the pipeline it would be inlined there.
         """
         return compile_function(error_model="numpy", **self.INNER)(function)
 
@@ -40,7 +40,7 @@ class ByOptions:
 
 
 class ByDocumentedOptions(ByOptions):
-    """By documented options alone, which every release takes: the last resort."""
+    """By documented options only, which every release accepts: the last resort."""
 
     INNER: dict[str, bool] = {}  # noqa: RUF012
     ENTRY: dict[str, bool] = {}  # noqa: RUF012

@@ -1,7 +1,7 @@
-"""How kernels are compiled fast: a pipeline built from parts inside Numba, which its releases may move.
+"""How kernels are compiled fast: a pipeline built on Numba's internals, which its releases may move.
 
-Nothing here is documented by Numba. `compilation/compile.py` alone imports this module, tries it on small kernels, and
-turns to `compilation/numba_options.py` where the import or the trial fails.
+Nothing here is documented by Numba. Only `compilation/compile.py` imports this module; it tries it on small kernels and
+uses `compilation/numba_options.py` if the import or the trial fails.
 """
 
 import gc
@@ -19,7 +19,7 @@ from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.types import unliteral
 from numba.core.untyped_passes import InlineClosureLikes
 
-# Stages for what kernels do not have: closures, and expressions of whole arrays.
+# Stages for what kernels do not use: closures, and whole-array expressions.
 NEEDLESS_STAGES = (InlineClosureLikes, NopythonRewrites)
 
 config: Any = numba.config
@@ -27,7 +27,7 @@ compile_function: Any = numba.njit
 
 
 class KernelFlags(Flags):
-    """Numba's flags, compared by what was set: typing compares them tens of thousands of times, option by option."""
+    """Numba's flags, compared only by those that were set: typing compares all options tens of thousands of times."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class KernelCompiler(CompilerBase):
         self.state.flags = KernelFlags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's stages, with another one for lowering, less those that find nothing to do."""
+        """Numba's stages, with our own lowering and without those that find nothing to do."""
         manager = PassManager("arcbandit")
         for stage, description in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
             if stage not in NEEDLESS_STAGES:
@@ -61,8 +61,8 @@ class KernelCompiler(CompilerBase):
         return [manager]
 
     def _compile_core(self) -> Any:
-        # Both are settings of the process; the compiler's lock is held while they differ. The collector would walk all
-        # that the compiler has built, again and again, and find next to no garbage.
+        # Both are settings of the process; the compiler's lock is held while they differ. The garbage collector would
+        # repeatedly walk all that the compiler has built, and find hardly any garbage.
         level, collects = config.OPT, gc.isenabled()
         config.OPT = type(level)(self.LEVEL)
         gc.disable()
@@ -78,7 +78,7 @@ class EntryLibrary(JITCodeLibrary):
     """Code of a kernel that Python calls, and of all kernels linked into it."""
 
     def _optimize_final_module(self) -> None:
-        # What was linked in is called from here alone: the optimiser may then drop the many arguments nobody reads.
+        # What was linked in is called only from here, so the optimiser may drop the many unused arguments.
         for function in self._final_module.functions:
             if function.linkage.name == "linkonce_odr":
                 function.linkage = "internal"
@@ -111,7 +111,7 @@ class EntryCompiler(KernelCompiler):
 
 
 class LinkedLibrary(JITCodeLibrary):
-    """Code of a kernel inside others: linked into them, and optimised and turned into machine code there."""
+    """Code of a kernel used inside others: linked into them, and optimised and turned into machine code there."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -146,32 +146,32 @@ class LinkedLowering(NativeLowering):
 
 
 class NeverCopied(Lower):
-    """Lowers a function so that the optimiser does not copy it into its callers.
+    """Lowers a function so that the optimiser does not inline it.
 
-    Left to itself it would, for each of the many arguments of a kernel is a cost saved.
+    By default it would, as inlining saves the cost of a kernel's many arguments.
     """
 
     def setup_function(self, fndesc: Any) -> None:
-        """Declare the function, with the attribute that keeps it apart."""
+        """Declare the function, with the attribute that prevents inlining."""
         super().setup_function(fndesc)
         self.function.attributes.add("noinline")
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class CalledLowering(LinkedLowering):
-    """Lower a kernel that is called where others are copied."""
+    """Lower a kernel that is called, not inlined."""
 
     _name = "arcbandit_called_lowering"
     COPIED = False
 
     @property
     def lowering_class(self) -> Any:
-        """What writes the code."""
+        """The class that writes the code."""
         return NeverCopied
 
 
 class LinkedCompiler(KernelCompiler):
-    """The pipeline of kernels that are copied into others."""
+    """The pipeline of kernels that are inlined into others."""
 
     LOWERING = LinkedLowering
 
@@ -183,7 +183,7 @@ class CalledCompiler(KernelCompiler):
 
 
 def copied(function: Callable[..., Any]) -> Any:
-    """Compile a function that is copied into the kernels that call it."""
+    """Compile a function that is inlined into the kernels that call it."""
     return _inner(function, LinkedCompiler)
 
 
@@ -193,8 +193,8 @@ def called(function: Callable[..., Any]) -> Any:
 
 
 def _inner(function: Callable[..., Any], compiler: type[KernelCompiler]) -> Any:
-    # Wrappers that nobody calls from Python would double the compilation time of a small kernel; without the runtime
-    # (nrt) nothing counts references, and a kernel that allocates does not compile.
+    # Wrappers for calls from Python, never used, would double the compilation time of a small kernel; without the
+    # runtime (nrt) references are not counted, and a kernel that allocates does not compile.
     options = {
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,
@@ -208,7 +208,7 @@ def _inner(function: Callable[..., Any], compiler: type[KernelCompiler]) -> Any:
     def typed_without_literals(arguments: Any, keywords: Any) -> Any:
         return typed_as_given([unliteral(argument) for argument in arguments], keywords)
 
-    # A kernel called with the constant 0 would be compiled once for it and once more for integers.
+    # A kernel called with the constant 0 would be compiled once for 0 and again for integers.
     compiled.get_call_template = typed_without_literals
     return compiled
 

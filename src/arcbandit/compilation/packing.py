@@ -1,9 +1,9 @@
-"""A tuple of arrays as one array of numbers, which crosses the border between Python and compiled code in no time.
+"""A tuple of arrays as one array of numbers, which is fast to pass from Python to compiled code.
 
-Numba takes a tuple apart at every call from Python, array by array: some three microseconds for those of a policy. Here
-the addresses, shapes and scalars are written down once; compiled code makes the tuple of them, which costs next to
-nothing. Whoever packs a tuple keeps it for as long as the numbers are in use, and replaces neither its arrays nor their
-shapes.
+Numba unboxes a tuple at every call from Python, array by array: about three microseconds for those of a policy. Here
+the addresses, shapes and scalars are written down once, and compiled code makes the tuple from them, which costs next
+to nothing. The caller must keep the tuple alive as long as the numbers are in use, and replace neither its arrays nor
+their shapes.
 """
 
 import functools
@@ -20,7 +20,7 @@ config: Any = numba.config
 
 
 def packed(value: Any) -> Any:
-    """The numbers by which `unpacker(kind_of(value))` finds a (nested) tuple; uncompiled, the tuple itself."""
+    """The numbers from which `unpacker(kind_of(value))` makes a (nested) tuple; uncompiled, the tuple itself."""
     return value if config.DISABLE_JIT else np.array(_numbers(value), dtype=np.int64)
 
 
@@ -33,17 +33,19 @@ def _numbers(value: Any) -> list[int]:
         return [value.ctypes.data, *value.shape]
     if isinstance(value, float):
         return [int(np.float64(value).view(np.int64))]
-    return [int(value)]
+    if isinstance(value, bool | int | np.bool_ | np.integer):
+        return [int(value)]
+    raise TypeError(f"only tuples, arrays, whole numbers, floats and truths can be packed, got {value!r}")
 
 
 def kind_of(value: Any) -> Any:
-    """What kind of tuple it is, for `unpacker`: Numba's type of it; uncompiled, nothing."""
+    """The kind of a tuple, for `unpacker`: its Numba type; uncompiled, nothing."""
     return None if config.DISABLE_JIT else numba.typeof(value)
 
 
 @functools.cache
 def unpacker(kind: Any) -> Callable[[Any], Any]:
-    """A function for kernels: the tuple of this kind that was packed."""
+    """A function for kernels that returns the packed tuple of this kind."""
     if kind is None:
         return lambda value: value
 

@@ -1,4 +1,4 @@
-"""Small kernels, by which a way to compile is tried before all others are compiled that way."""
+"""Small kernels on which a way to compile is tried before it is used."""
 
 import warnings
 from collections.abc import Callable
@@ -16,12 +16,12 @@ class Sample(NamedTuple):
 
 
 def picked(sample, place):
-    """The value at the place that stands at a place."""
+    """The value at the index stored at `place`."""
     return sample.values[sample.places[place]]
 
 
 def summed(sample, count):
-    """The sum of the first values that are picked."""
+    """The sum of the first `count` picked values."""
     total = 0.0
     for place in range(count):
         total += picked(sample, place)
@@ -29,7 +29,7 @@ def summed(sample, count):
 
 
 def sum_and_count(sample, count):
-    """Write a sum in front; return how many values it is of."""
+    """Write the sum to the first value; return the count."""
     sample.values[0] = summed(sample, 2) / picked(sample, 0) + summed(sample, count)
     return count
 
@@ -37,13 +37,13 @@ def sum_and_count(sample, count):
 def try_out(compiler: Any, entry_of: Callable[[Any], Any], *, cached: bool) -> None:
     """Compile a kernel of each kind, and raise if that fails or if the code computes something else.
 
-    `entry_of` compiles the one that Python calls, and if `cached` finds its code on the disk the second time.
+    `entry_of` compiles the one that Python calls and, if `cached`, must find its code on disk the second time.
     """
     compiled: dict[str, Any] = {}
     for function, kind in ((picked, compiler.copied), (summed, compiler.called)):
         compiled[function.__name__] = kind(_calling(function, compiled))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the kernels themselves will show what there is to be shown
+        warnings.simplefilter("ignore")  # the kernels themselves will show any warning
         for turn in range(2 if cached else 1):
             entry = entry_of(_calling(sum_and_count, compiled))
             sample = Sample(np.array([0.0, 3.0, 4.0, 5.0]), np.array([2, 1, 3]))
@@ -55,7 +55,7 @@ def try_out(compiler: Any, entry_of: Callable[[Any], Any], *, cached: bool) -> N
 
 
 def _calling(function: Any, compiled: dict[str, Any]) -> Any:
-    """A copy of a function that calls compiled kernels by their names."""
+    """A copy of a function in which names refer to compiled kernels."""
     copy = FunctionType(function.__code__, {**globals(), **compiled}, function.__name__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     return copy

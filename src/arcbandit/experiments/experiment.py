@@ -18,19 +18,19 @@ from arcbandit.simulation.trace import Trace
 
 Work = Callable[[float], None]  # called with the work done since the last call, in the unit of `Experiment.work`
 
-# A GPU plays a few epochs no faster than a thousand, after compiling a kernel for each rule and shape.
+# A GPU plays a few epochs no faster than a thousand, and must first compile a kernel per rule and shape.
 FEWEST_ON_DEVICE = 1000
-EPOCHS_OF_WORK = 5  # of the CPU, in about the time of which a GPU plays as many as it is given
+EPOCHS_OF_WORK = 5  # the CPU plays these in about the time in which a GPU plays all that it is given
 
 
 class Settings(NamedTuple):
-    """With what an experiment is run."""
+    """The settings with which an experiment is run."""
 
     horizon: int
     epochs: int
     seed: int
     jobs: int | None
-    device: str = "cpu"  # or "cuda", which must be there
+    device: str = "cpu"  # or "cuda", which must be available
 
 
 class Run(NamedTuple):
@@ -46,11 +46,11 @@ class Run(NamedTuple):
 
     @property
     def rounds(self) -> int:
-        """Rounds in all."""
+        """The total number of rounds."""
         return self.horizon * self.epochs * len(self.policies)
 
     def work(self, settings: Settings) -> int:
-        """How much of a progress bar it is: rounds, of which those on a GPU count as few."""
+        """Its share of a progress bar, in rounds; those on a GPU count for less."""
         if device_for(self.epochs, settings) == "cpu":
             return self.rounds
         return self.horizon * EPOCHS_OF_WORK * len(self.policies)
@@ -58,19 +58,19 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Recorded:
-    """What running an experiment left, by the label of its run, and whatever else was computed."""
+    """What an experiment recorded, by the label of the run, and whatever else it computed."""
 
     settings: Settings
     traces: dict[str, Trace] = field(default_factory=dict)
-    summaries: dict[str, Summary] = field(default_factory=dict)  # of runs that keep no single epoch
+    summaries: dict[str, Summary] = field(default_factory=dict)  # of runs that keep no single epochs
     findings: dict[str, Any] = field(default_factory=dict)
 
 
 class Outcome(enum.StrEnum):
-    """How a claim came out."""
+    """The verdict on a claim."""
 
     HOLDS = "holds"
-    DIFFERS = "differs"  # measured as stated, which is not what the paper says; the claim says why
+    DIFFERS = "differs"  # holds as stated, but the paper says otherwise; the claim explains why
     FAILS = "fails"
 
 
@@ -85,8 +85,8 @@ class Measured(NamedTuple):
 class Claim:
     """A statement that the recorded results may contradict.
 
-    `statement` says what is measured and with which tolerance; `paper` what the paper says, if anything. With `differs`
-    the statement is what we measure instead, and the text says why it is not what the paper says.
+    `statement` says what is measured and with which tolerance, `paper` what the paper says, if anything. With `differs`
+    the statement is what we measure instead, and `differs` explains why the paper says otherwise.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Claim:
 
 
 class Verdict(NamedTuple):
-    """A claim with how it came out."""
+    """A claim with its outcome."""
 
     experiment: str
     claim: Claim
@@ -106,7 +106,7 @@ class Verdict(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The claim's name, with that of its experiment."""
+        """The claim's name, prefixed by that of its experiment."""
         return f"{self.experiment}/{self.claim.name}"
 
 
@@ -124,14 +124,14 @@ class Experiment:
     figure: Callable[[Recorded], Sheet]
     runs: Callable[[Settings], tuple[Run, ...]] = lambda settings: ()
     compute: Callable[[Settings, Progress], dict[str, Any]] = lambda settings, progress: {}
-    compute_rounds: Callable[[Settings], int] = lambda settings: 0  # how much of a progress bar `compute` is
-    derive: Callable[[Recorded], dict[str, Any]] = lambda recorded: {}  # findings from what the runs left
+    compute_rounds: Callable[[Settings], int] = lambda settings: 0  # the share of a progress bar that `compute` takes
+    derive: Callable[[Recorded], dict[str, Any]] = lambda recorded: {}  # findings from what the runs recorded
     tables: Callable[[Recorded], tuple[NumberTable, ...]] = lambda recorded: ()
-    # What a page says where it is more than can be said before the results are there.
+    # What a page says if it depends on the results.
     told_title: Callable[[Recorded], str] | None = None
     told_about: Callable[[Recorded], str] | None = None
     told_settings: Callable[[Recorded], dict[str, str]] | None = None
-    # The experiment that it is played after, on a GPU, over many epochs, if it is not asked for itself.
+    # The experiment after which a GPU plays it, over many epochs, even if nobody asks for it by name.
     on_device_after: str | None = None
 
     def settings(
@@ -143,7 +143,7 @@ class Experiment:
         jobs: int | None = None,
         device: str = "cpu",
     ) -> Settings:
-        """The experiment's own settings, but for those that are given."""
+        """The experiment's own settings, except for those that are given."""
         return Settings(horizon or self.horizon, epochs or self.epochs, seed, jobs, device)
 
     def rounds(self, settings: Settings) -> int:
@@ -151,7 +151,7 @@ class Experiment:
         return sum(run.rounds for run in self.runs(settings)) + self.compute_rounds(settings)
 
     def work(self, settings: Settings) -> int:
-        """How much of a progress bar it is."""
+        """Its share of a progress bar."""
         return sum(run.work(settings) for run in self.runs(settings)) + self.compute_rounds(settings)
 
     def record(self, settings: Settings, progress: Work | None = None) -> Recorded:
@@ -177,7 +177,7 @@ class Experiment:
         return self.told_about(recorded) if self.told_about else self.about
 
     def settings_of(self, recorded: Recorded) -> dict[str, str]:
-        """How it was run, but for the time it took."""
+        """How it was run, except for the time it took."""
         if self.told_settings:
             return self.told_settings(recorded)
         settings = recorded.settings
@@ -208,12 +208,12 @@ class Experiment:
 
 
 def device_for(epochs: int, settings: Settings) -> str:
-    """The device of the settings if that many epochs are worth it, else the CPU."""
+    """The device of the settings if that many epochs are worth it, otherwise the CPU."""
     return settings.device if epochs >= FEWEST_ON_DEVICE else "cpu"
 
 
 def _counted(advance: Work, worth: float) -> Progress:
-    """Progress in rounds, each of which is worth so much."""
+    """Progress in rounds, each of which counts as `worth` units of work."""
     return lambda rounds: advance(rounds * worth)
 
 
@@ -224,7 +224,7 @@ def _instances(names: Iterable[str]) -> str:
 
 
 def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trace | Summary:
-    """Simulate a run, on the CPU where it is small or does not fit the device."""
+    """Simulate a run, on the CPU if it is small or does not fit on the device."""
     instance = paper_instance(run.instance)
     device = device_for(run.epochs, settings)
     fits = device == "cpu" or fits_device(instance, run.policies, run.horizon)
@@ -243,10 +243,10 @@ def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trac
 
 
 def named(*policies: str) -> dict[str, str | Policy]:
-    """Policies under the names of their classes, which are those of the literature."""
+    """Policies under the names of their classes, which the literature uses."""
     return {POLICIES[name].__name__: name for name in policies}
 
 
 def scaled(settings: Settings, epochs: float, usual: int) -> int:
-    """As many epochs as `epochs` is of the `usual` number, and at least one."""
+    """`epochs`, scaled by the ratio of the settings' epochs to the `usual` number; at least one."""
     return max(1, round(epochs * settings.epochs / usual))

@@ -11,9 +11,9 @@ from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.trace import Trace
 
 EPOCHS = 5
-# Of each noise scale: label, sigma, share of the horizon, runs of Greedy and of the others where others have 5 epochs.
+# For each noise scale: label, sigma, share of the horizon, and runs of Greedy and of the others per 5 epochs.
 SCALES = (("σ = 1", 1.0, 0.15, 1200, 100), ("σ = 3", 3.0, 1.0, 400, 100))
-STUCK = 0.5  # revenue lost a round in the second half: a wrong arm in one context costs 1, in both 2
+STUCK = 0.5  # revenue lost per round in the second half: a wrong arm in one context costs 1, in both 2
 OTHERS = ("OLP", "BLP")
 
 
@@ -33,7 +33,7 @@ def _runs(settings: Settings) -> tuple[Run, ...]:
 
 
 def stuck(trace: Trace, policy: str) -> tuple[int, int]:
-    """In how many runs the second half lost more than STUCK a round, and of how many."""
+    """In how many runs the second half lost more than STUCK per round, and of how many."""
     regret = trace.regret[policy]
     half = nearest(trace.rounds, trace.horizon // 2)
     lost = (regret[:, -1] - regret[:, half]) / (trace.horizon - trace.rounds[half])
@@ -117,8 +117,8 @@ EXPERIMENT = Experiment(
     name="greedy",
     title="Greedy's failure",
     about="The counterexample, two arms and two contexts, played many times by Greedy, OLP and BLP, with the paper's "
-    "noise (σ = 1) and with more of it (σ = 3). A run is stuck that loses more than 0.5 a round in its second half. "
-    "For each five epochs that are asked for, Greedy is run 1,200 and 400 times, the others 100 times.",
+    "noise (σ = 1) and with more of it (σ = 3). A run is stuck if it loses more than 0.5 per round in its second half. "
+    "For every five epochs asked for, Greedy is run 1,200 and 400 times, the others 100 times.",
     source="Counterexample Demonstrating the Inefficiency of Greedy Behavior",
     horizon=2_000,
     epochs=EPOCHS,

@@ -12,12 +12,12 @@ Floats = NDArray[np.float64]
 
 # Over a decade of T, sqrt(T) grows by this factor.
 ROOT_GROWTH = math.sqrt(10.0)
-# Halfway, as a factor, between sqrt(T) and what log(T)^2 grows by at T = 50,000, which is 1.6.
+# Halfway, as a factor, between sqrt(T) and log(T)^2, which grows by 1.6 at T = 50,000.
 SLOW_GROWTH = 2.25
 
 
 def late_growth(trace: Trace, metric: str, policy: str) -> float:
-    """By which factor the mean of a sum grows over the last decade of rounds."""
+    """The factor by which the mean of a sum grows over the last decade of rounds."""
     mean = trace.metric(metric)[policy].mean(axis=0)
     before = float(mean[nearest(trace.rounds, trace.horizon / 10)])
     last = float(mean[-1])
@@ -27,7 +27,7 @@ def late_growth(trace: Trace, metric: str, policy: str) -> float:
 
 
 def late_exponents(trace: Trace, metric: str, policy: str) -> Floats:
-    """Each epoch's slope of a sum against rounds, log-log, over the last decade; NaN where a sum is not positive."""
+    """Each epoch's log-log slope of a sum over the last decade of rounds; NaN if a sum is not positive."""
     late = trace.rounds >= trace.horizon / 10
     values = trace.metric(metric)[policy][:, late]
     slopes = np.full(len(values), math.nan)
@@ -44,7 +44,7 @@ def late_exponent(trace: Trace, metric: str, policy: str) -> Estimate:
 
 
 def fitted_exponent(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """The power of x that y is, by least squares of the logarithms, with its 95 % interval."""
+    """The exponent of y as a power of x, by least squares on the logarithms, with its 95 % interval."""
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(xs) < 2 or (xs <= 0).any() or (ys <= 0).any():
         return Estimate(math.nan, math.nan)
@@ -63,7 +63,7 @@ def last_mean(trace: Trace, metric: str, policy: str) -> float:
 
 
 def nearest(rounds: NDArray[np.int64], wanted: float) -> int:
-    """The place of the checkpoint nearest to a round."""
+    """The index of the checkpoint nearest to a round."""
     return int(np.abs(rounds - wanted).argmin())
 
 

@@ -1,6 +1,6 @@
-"""The lower bound: (i) R + V is never below the root of T near nu^(0); (ii) nor is exploration free on nu^(0).
+"""The lower bound: (i) near nu^(0), R + V is of order sqrt(T) at least; (ii) exploration is not free on nu^(0).
 
-(i) plays the worst of nu_+ and nu_- at epsilon = T^(-1/2), so that each horizon is a problem of its own. (ii) counts
+(i) plays the worse of nu_+ and nu_- at epsilon = T^(-1/2), so that each horizon is a problem of its own. (ii) counts
 the plays of arm 1 in context 3, which the best plan of nu^(0) never makes.
 """
 
@@ -24,12 +24,12 @@ from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.epoch import Progress, Task, play_task
 from arcbandit.simulation.metrics import Total
 
-# The linear-program rule at its default dials is BLP.
+# The linear-program rule with default dials is BLP.
 EVERY_POLICY = tuple(name for name in POLICIES if name != "linear-program")
-# Horizons as shares of the longest, with the epochs that each is given; the least horizon of the theorem is 16.
+# Horizons as shares of the longest, with the epochs of each; the theorem's shortest horizon is 16.
 HORIZONS = {1.0: 1, 1 / 6: 2, 1 / 24: 5, 1 / 100: 10, 1 / 400: 20, 1 / 1600: 20, 1 / 6250: 20}
 SHORTEST = 16
-LATE = 1000  # rounds from which exponents are fitted: before, the first rounds are most of R + V
+LATE = 1000  # exponents are fitted to horizons from here on: in shorter ones, the first rounds are most of R + V
 NEAR_ROOT = (0.3, 0.7)
 
 CONSISTENT = ("olp", "oplp", "blp", "thompson-lp")
@@ -46,13 +46,13 @@ def bound_on_sum(horizon: float) -> float:
 def bound_on_plays(horizon: float, sum_of_regrets: float) -> float:
     """The second bound on E n_{1,3}(T), given the mean regrets on nu^(0) and nu' together.
 
-    Means are the cells over p_3 = 1/3, so that a play tells the two apart by 9 (1 + eps')^2 / 2, not (1 + eps')^2 / 2.
+    Means are the cells over p_3 = 1/3, so the information of a play is 9 (1 + eps')^2 / 2, not (1 + eps')^2 / 2.
     """
     return 2 / (9 * (1 + EPSILON) ** 2) * math.log(horizon * EPSILON / 8 / sum_of_regrets)
 
 
 def horizons(settings: Settings) -> dict[int, int]:
-    """Each horizon of the first bound with its epochs, from the shortest."""
+    """Each horizon of the first bound with its epochs, the shortest first."""
     wanted = {
         max(SHORTEST, round(share * settings.horizon)): scaled(settings, epochs, EPOCHS)
         for share, epochs in HORIZONS.items()
@@ -64,7 +64,7 @@ def _runs(settings: Settings) -> tuple[Run, ...]:
     policies = named(*EVERY_POLICY)
     runs = []
     for horizon, epochs in horizons(settings).items():
-        # At T = 16 the theorem's epsilon is the open end of its range.
+        # At T = 16 the theorem's epsilon is at the open end of its range.
         epsilon = min(horizon**-0.5, math.nextafter(0.25, 0.0))
         for sign in ("plus", "minus"):
             runs.append(Run(f"{sign} {horizon}", f"nu-{sign}:{epsilon!r}", policies, horizon, epochs, 1))
@@ -222,7 +222,7 @@ def _figure(recorded: Recorded) -> Sheet:
     charts.append(
         Chart("(ii) regret on ν⁽⁰⁾", "horizon T", "regret R", tuple(regrets), (logarithm,), x_log=True, y_log=True)
     )
-    return Sheet("The lower bound, and who comes near", tuple(charts))
+    return Sheet("The lower bound, and how near policies come", tuple(charts))
 
 
 def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:

@@ -1,4 +1,4 @@
-"""The paper's main experiment over so many epochs that means have a third digit, and the spread of epochs a shape."""
+"""The paper's main experiment over enough epochs for means with three digits and the distribution over epochs."""
 
 import math
 from typing import Any, NamedTuple
@@ -24,10 +24,10 @@ INSTANCE = "nu"
 POLICIES = named("olp", "oplp", "blp")
 EPOCHS = 65_536
 CHECKPOINTS = 120
-# An exponent is fitted to a single epoch, and a summary keeps none: these are played again, and kept.
+# An exponent is fitted to a single epoch, but a summary keeps none: these are played again and kept.
 FITTED_EPOCHS = 4_096
 FITTED_CHECKPOINTS = 31
-SMALLEST_POWER = 0.0001  # that is written out
+SMALLEST_POWER = 0.0001  # a smaller one is not written out
 # The metrics of the figure, and those of the table.
 DRAWN = ("regret", "violation")
 TABLED = (*DRAWN, "regret_plus_violation")
@@ -60,18 +60,18 @@ def _exponents(recorded: Recorded) -> dict[str, Any]:
 
 
 def summary_of(recorded: Recorded) -> Summary:
-    """What all epochs came to."""
+    """The summary of all epochs."""
     return recorded.summaries["all"]
 
 
 def exponents_of(recorded: Recorded) -> dict[str, dict[str, Exponent]]:
-    """By policy and metric, those of the first epochs."""
+    """The exponents of the first epochs, by policy and metric."""
     exponents: dict[str, dict[str, Exponent]] = recorded.findings["exponents"]
     return exponents
 
 
 def fitted_epochs(recorded: Recorded) -> int:
-    """How many epochs the exponents are of."""
+    """To how many epochs the exponents are fitted."""
     return recorded.traces["fitted"].epochs
 
 
@@ -87,7 +87,7 @@ def _title(recorded: Recorded) -> str:
 
 
 def _figure(recorded: Recorded) -> Sheet:
-    """Where the epochs end, and the means with the band of the epochs on the way there."""
+    """Where the epochs end, and the means over rounds with the band of the epochs."""
     summary = summary_of(recorded)
     ends = (density_chart(summary, metric, summary.policies) for metric in DRAWN)
     bands = (band_chart(summary, metric, summary.policies) for metric in DRAWN)
@@ -113,12 +113,12 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
 
 
 def _written_power(one: Estimate) -> str:
-    """A sum that stands still in nearly all epochs would have more zeros than digits."""
+    """The power of a sum; one that is constant in nearly all epochs would have more zeros than digits."""
     return f"below {SMALLEST_POWER:g}" if one.mean < SMALLEST_POWER else written(one)
 
 
 def _about(recorded: Recorded) -> str:
-    """What was played and how to read it."""
+    """What was played, and how to read it."""
     summary = summary_of(recorded)
     *first, last = summary.policies
     return (
@@ -132,7 +132,7 @@ def _about(recorded: Recorded) -> str:
 
 
 def _left_out(recorded: Recorded) -> str:
-    """What the charts and the powers cannot show, if there is any."""
+    """What the charts and the powers cannot show, if anything."""
     at_zero, unfitted = [], []
     for policy, by_metric in exponents_of(recorded).items():
         for metric, found in by_metric.items():
@@ -143,7 +143,7 @@ def _left_out(recorded: Recorded) -> str:
                 unfitted.append(f"{found.left_out:,} of {policy}'s {METRICS[metric].heading}")
     texts = []
     if at_zero:
-        texts.append(f" Epochs that end at 0 have no place on a logarithmic axis: {', '.join(at_zero)}.")
+        texts.append(f" Epochs that end at 0 cannot be shown on a logarithmic axis: {', '.join(at_zero)}.")
     if unfitted:
         texts.append(f" Those whose sum was 0 at the start of that decade have no slope: {', '.join(unfitted)}.")
     return "".join(texts)
@@ -165,7 +165,7 @@ def _settings(recorded: Recorded) -> dict[str, str]:
 EXPERIMENT = Experiment(
     name=NAME,
     title="The main experiment over many epochs",
-    about="OLP, OPLP and BLP on ν over so many epochs that means have a third digit, and the spread of epochs a shape.",
+    about="OLP, OPLP and BLP on ν over enough epochs for means with three digits and the distribution over epochs.",
     source="",
     horizon=regret_and_violation.EXPERIMENT.horizon,
     epochs=EPOCHS,

@@ -29,7 +29,7 @@ SELDOM = 0.1
 FLAT = 1.2
 SMALL = 0.2
 NEAR_ROOT = (0.35, 0.65)
-# With a margin of 0.1 the regret begins when the fallback ends, so that its slope is above that of a root.
+# With a margin of 0.1 the regret begins when the fallback ends, so its slope is steeper than that of a root.
 ABOUT_ROOT = (0.35, 0.85)
 
 
@@ -71,7 +71,7 @@ def _like_olp(recorded: Recorded) -> Measured:
 
 
 def _late(recorded: Recorded, margin: float, metric: str) -> Floats:
-    """What a sum gains over the last decade of rounds, in each epoch."""
+    """How much a sum grows over the last decade of rounds, in each epoch."""
     trace = recorded.traces[f"{margin:g}"]
     values = trace.metric(metric)["OPLP"]
     return np.maximum(values[:, -1] - values[:, nearest(trace.rounds, trace.horizon / 10)], NOTHING)
@@ -175,7 +175,7 @@ EXPERIMENT = Experiment(
         Claim(
             "small-margins-behave-like-olp",
             f"In the median epoch its violation is then a power of T from {NEAR_ROOT[0]} to {NEAR_ROOT[1]} over the "
-            f"last decade of rounds, in which its regret gains less than {SMALL:.0%} of what the violation does.",
+            f"last decade of rounds, in which its regret grows by less than {SMALL:.0%} of what the violation does.",
             _like_olp,
             "The behavior of OLP was observed instead: logarithmic regret and O(√T) violations.",
         ),
@@ -207,7 +207,7 @@ EXPERIMENT = Experiment(
             "We observe the expected rate of 1/γ*² scaling of the violation.",
             differs="1/γ*² is how long OPLP stays on its fallback, and the bound charges every such round the whole "
             "floor. But the shortfall of those rounds falls with the confidence radius, as OLP's does, so that their "
-            "sum grows with the root of their number where they are many: nearer to 1/γ* for small margins.",
+            "sum grows with the root of their number if there are many: nearer to 1/γ* for small margins.",
         ),
     ),
     figure=_figure,

@@ -149,7 +149,7 @@ def nu_with_margin(margin: float = 0.1) -> Instance:
 
 
 class PaperInstance(NamedTuple):
-    """How an instance of the paper is named, built and found."""
+    """How an instance of the paper is named and built, and where the paper has it."""
 
     name: str
     build: Callable[..., Instance]

@@ -11,7 +11,7 @@ CONTEXTUAL = ("OLP", "OPLP", "Optimistic3")
 CONTEXT_FREE = ("DOC", "SPOC")
 OURS = ("BLP", "ThompsonLP")
 CAUTIONS = (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75)
-# Where the named rules stand on the dial.
+# The named rules on the dial.
 NAMED_CAUTIONS = {-1.0: "OPLP", 0.0: "BLP", 1.0: "OLP"}
 
 NEAR_ROOT = (0.35, 0.65)
@@ -133,7 +133,7 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
 EXPERIMENT = Experiment(
     name="regret",
     title="Regret, violation and performance",
-    about="OLP, OPLP and Optimistic3 on ν, and the context-free DOC and SPOC beside them in performance. "
+    about="OLP, OPLP and Optimistic3 on ν, and the performance of the context-free DOC and SPOC beside them. "
     "Then what the paper does not have: BLP, ThompsonLP, and the rule between OPLP (caution −1) and OLP (caution 1), "
     "whose dial trades regret for violation.",
     source="Numerical Illustrations, first figure",

@@ -1,8 +1,8 @@
 """Everything the paper states in numbers, run from scratch.
 
-With the default settings no claim fails for any of the seeds 0 to 29, and the edges of the tolerances lie about four or
-more standard deviations, between those seeds, from their means. What has heavy tails is pooled (failures of the audit's
-statements) or taken in the median epoch (the fallback at a margin of 0.01).
+With the default settings no claim fails for any of the seeds 0 to 29, and the limits of the tolerances are about four
+or more standard deviations (over those seeds) from the means. Quantities with heavy tails are pooled (failures of the
+audit's statements) or taken from the median epoch (the fallback at a margin of 0.01).
 """
 
 import os
@@ -62,13 +62,13 @@ EXPERIMENTS: dict[str, Experiment] = {
     )
 }
 
-# Called with the experiment at work and the share of all work that is done.
+# Called with the running experiment and the share of all work that is done.
 Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
 class Result:
-    """An experiment, what it recorded and how its claims came out."""
+    """An experiment, what it recorded and the verdicts on its claims."""
 
     experiment: Experiment
     recorded: Recorded
@@ -93,7 +93,7 @@ class Reproduction:
     results: tuple[Result, ...]
     seed: int
     own_settings: bool  # whether every experiment had its own horizon and epochs
-    device: str = "cpu"  # or what the GPU calls itself
+    device: str = "cpu"  # or the name of the GPU
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -112,13 +112,13 @@ class Reproduction:
 
     @property
     def time(self) -> str:
-        """The same, with what is in it."""
+        """How long the experiments took, in words."""
         apart = "compiling and drawing" if self.device == "cpu" else "drawing"
-        return f"{self.seconds:.0f} s, {apart} aside"
+        return f"{self.seconds:.0f} s, not counting {apart}"
 
 
 def find(names: Sequence[str], *, on_device: bool = False) -> tuple[Experiment, ...]:
-    """The experiments of these names, or all, each followed on a GPU by what is played after it there."""
+    """The experiments of these names, or all; on a GPU each is followed by the one to be played after it."""
     for name in names:
         if name not in EXPERIMENTS:
             raise UnknownNameError(f"There is no experiment {name!r}; known are {', '.join(EXPERIMENTS)}.")
@@ -143,10 +143,10 @@ def reproduce(
     progress: Progress | None = None,
     on_result: Callable[[Result], None] | None = None,
 ) -> Reproduction:
-    """Run experiments, by default all, each with its own settings but for those that are given.
+    """Run experiments, by default all, each with its own settings except for those that are given.
 
-    With `device` "cuda" a GPU plays what fits it, "auto" takes one if there is one. The paper's main experiment is then
-    played over `many` epochs as well. `on_result` is called with each result as soon as there is one.
+    With `device` "cuda" a GPU plays what fits on it; "auto" uses a GPU if available. The paper's main experiment is
+    then also played over `many` epochs. `on_result` is called with each result as soon as it is there.
     """
     for name, value in (("horizon", horizon), ("epochs", epochs), ("jobs", jobs), ("many", many)):
         if value is not None:
@@ -193,7 +193,7 @@ def reproduce(
 
 
 def check_folder(folder: str | os.PathLike[str], experiments: Sequence[Experiment] = ()) -> Path:
-    """The folder, if their reproduction can be written there; checked before there is anything to write."""
+    """The folder, if the reproduction can be written there; checked before there is anything to write."""
     check_matplotlib()
     target = Path(folder)
     if target.exists() and not target.is_dir():
@@ -253,7 +253,7 @@ def reproduce_to(
     progress: Progress | None = None,
 ) -> tuple[Reproduction, Path]:
     """Run experiments and write their page; figures are drawn while the next experiment runs."""
-    # A wrong name, or a device that is not there, is not to leave a folder behind.
+    # A wrong name, or a device that is not available, must not leave a folder behind.
     find(names)
     chosen = find(names, on_device=use_cuda(device))
     target = check_folder(folder, chosen)

@@ -69,7 +69,7 @@ def _figure(recorded: Recorded) -> Sheet:
         ("revenue", "Optimal revenue", "revenue per round"),
         ("price", "What the last unit of the floor costs", "revenue per unit of λ₂"),
     ):
-        # At 0 the floor is free, so that its price jumps there.
+        # At 0 the floor is free, so its price jumps there.
         line = Line("optimal plan", floors[1:], found[key].tolist()[1:], place=0)
         guides: tuple[Line, ...] = ()
         if key == "revenue":

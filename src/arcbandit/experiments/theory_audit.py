@@ -49,7 +49,7 @@ def _compute_rounds(settings: Settings) -> int:
 
 
 def _statements(recorded: Recorded) -> Measured:
-    """Pooled, as failures come in bunches: an estimate that is off stays so until its pair is played again."""
+    """Pooled, as failures come in clusters: an estimate that is off stays so until its pair is played again."""
     audits: dict[tuple[str, str], Audit] = recorded.findings["audits"]
     statements = [statement for one in audits.values() for statement in one.statements]
     failures = sum(one.failures for one in statements) / len(statements)
@@ -90,13 +90,13 @@ def _figure(recorded: Recorded) -> Sheet:
     lines = []
     for index, instance in enumerate(AUDITED):
         failures = [one.failures for policy in POLICIES for one in audits[instance, policy].statements]
-        # Three points of one value are to be told apart.
+        # Offset, so that three points of the same value can be told apart.
         heights = [place + 0.2 * (index - 1) for place in places]
         lines.append(Line(instance, failures, heights, place=index, marks=True, joined=False))
     allowed = [one.allowed for policy in POLICIES for one in audits[AUDITED[0], policy].statements]
     lines.append(Line("allowed", allowed, places, place=6, marks=True, joined=False))
     chart = Chart(
-        "Failed rounds of an epoch",
+        "Failed rounds per epoch",
         "rounds",
         "",
         tuple(lines),
@@ -109,7 +109,7 @@ def _figure(recorded: Recorded) -> Sheet:
 
 
 def _default(entry: PaperInstance) -> float:
-    """The parameter with which an instance is built when none is given."""
+    """The default parameter of an instance."""
     return float(next(iter(inspect.signature(entry.build).parameters.values())).default)
 
 
@@ -166,7 +166,7 @@ EXPERIMENT = Experiment(
     claims=(
         Claim(
             "statements-hold",
-            "Over all statements and runs together, the mean number of rounds of an epoch in which one fails is at "
+            "Over all statements and runs together, the mean number of rounds per epoch in which one fails is at "
             "most the sum of 1/t, about log T. A single epoch may have more, as an estimate that is off stays so.",
             _statements,
             "Each holds with probability at least 1 − 1/t in round t.",
@@ -188,8 +188,8 @@ EXPERIMENT = Experiment(
             f"γ* of ν⁽⁰⁾ is 1/4, within {TOLERANCE:g}.",
             _margin,
             "γ* = 1/8 for ν⁽⁰⁾.",
-            differs="By the paper's definition: arm 2 earns at most 1/2 a round, 1/4 above its floor, and the other two"
-            " floors can rise as much at once. The proof needs only γ* > 0.",
+            differs="By the paper's definition: arm 2 earns at most 1/2 per round, 1/4 above its floor, and the other "
+            "two floors can rise by as much at once. The proof needs only γ* > 0.",
         ),
     ),
     figure=_figure,

@@ -1,4 +1,4 @@
-"""Context probabilities estimated along the way, against being told them."""
+"""Context probabilities estimated while playing, compared with being told them."""
 
 from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Run, Settings
 from arcbandit.experiments.growth import SLOW_GROWTH, last_mean, late_growth
@@ -12,7 +12,7 @@ NAMES = ("olp", "oplp", "blp")
 ESTIMATED = ", p estimated"
 FLAT = 1.2
 MODERATE = 1.6
-BALANCED = 5.0  # BLP's sum is small, so that runs differ more
+BALANCED = 5.0  # BLP's sum is small, so runs differ more
 
 
 def _runs(settings: Settings) -> tuple[Run, ...]:

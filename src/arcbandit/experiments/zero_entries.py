@@ -68,7 +68,7 @@ EXPERIMENT = Experiment(
     name="no-free-exploration",
     title="No free exploration",
     about=f"The optimal allocation of ν, and of {INSTANCES} random feasible instances with 3 to 8 arms and 2 to 8 "
-    "contexts: pairs that the best plan never plays, so that only regret can teach about them.",
+    "contexts: pairs that the best plan never plays, so only regret can teach anything about them.",
     source="Lemma on zero entries of the optimal allocation",
     horizon=1,
     epochs=1,

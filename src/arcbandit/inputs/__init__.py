@@ -1,1 +1,1 @@
-"""Every check of what users give: single values, arrays of numbers or flags, and frames with labels."""
+"""Every check of user input: single values, arrays of numbers or flags, and frames with labels."""

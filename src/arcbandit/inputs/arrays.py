@@ -1,4 +1,4 @@
-"""Checks of arrays: real numbers, probabilities, flags. What is returned is a fresh array in the order of C."""
+"""Checks of arrays: real numbers, probabilities, flags. They return new arrays in C order."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ PROBABILITY_SUM_TOLERANCE = 1e-9
 
 
 class Axis(NamedTuple):
-    """What an axis of an array is counted in, with the names that errors call its entries by."""
+    """What an axis of an array counts, with the names of its entries for errors."""
 
     kind: str  # "arm" or "context"
     names: Sequence[str]
@@ -34,12 +34,12 @@ def real_array(field: str, values: Any, n_dimensions: int) -> Floats:
     if array.ndim != n_dimensions:
         raise InvalidInputError(f"{field} must be {n_dimensions}-dimensional, got shape {array.shape}.")
     _check_items(field, values, flags=False)
-    with np.errstate(over="ignore"):  # beyond the largest float is infinite
+    with np.errstate(over="ignore"):  # numbers beyond the largest float become infinite
         return np.array(array, dtype=np.float64, order="C")
 
 
 def matrix(field: str, values: Any) -> Floats:
-    """Real numbers, one for each pair of at least one arm and one context; they may still be infinite or NaN."""
+    """Real numbers, one per pair, for at least one arm and one context; they may still be infinite or NaN."""
     array = real_array(field, values, 2)
     if array.size == 0:
         raise InvalidInputError(f"{field} must have at least one arm and one context, got shape {array.shape}.")
@@ -56,9 +56,9 @@ def vector(field: str, values: Any, count: int, shaped_by: str, *axes: Axis, sig
 
 
 def check_amounts(field: str, array: Floats, *axes: Axis, signed: bool = True) -> None:
-    """Refuse what is not finite, too large to compute with or, unless `signed`, below zero.
+    """Refuse numbers that are not finite, too large to compute with or, unless `signed`, negative.
 
-    The axes, where they have names, say whose entry it is.
+    The axes, if given, name the entry in the error.
     """
     largest = np.abs(array).max(initial=0.0)
     if largest <= LARGEST_NUMBER and (signed or array.min(initial=0.0) >= 0):
@@ -95,7 +95,7 @@ def flags(field: str, values: Any, shape: tuple[int, ...]) -> Flags:
 
 
 def availability(field: str, values: Any, shape: tuple[int, int], contexts: Sequence[Any]) -> Flags:
-    """Which arms may be played in which contexts: at least one in each; all of them if nothing is given."""
+    """Which arms may be played in which contexts: at least one in each, by default all."""
     if values is None:
         return np.ones(shape, dtype=np.bool_)
     array = flags(field, values, shape)
@@ -116,7 +116,7 @@ def _plain_array(field: str, values: Any) -> NDArray[Any]:
 
 
 def _large_whole_numbers(array: NDArray[Any]) -> NDArray[Any]:
-    """Floats of integers that no integer type of NumPy holds; infinite beyond the largest float."""
+    """Floats from integers too large for NumPy's integer types; infinite beyond the largest float."""
     numbers = np.full(array.shape, math.inf)
     for place, value in np.ndenumerate(array):
         try:
@@ -127,7 +127,7 @@ def _large_whole_numbers(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _check_items(field: str, values: Any, *, flags: bool, where: str = "") -> None:
-    """Refuse booleans among numbers, which NumPy takes for 0 and 1, and rows of which it would drop the labels."""
+    """Refuse booleans among numbers, which NumPy takes for 0 and 1, and rows whose labels it would drop."""
     if not isinstance(values, (list, tuple)):
         return
     for position, value in enumerate(values):

@@ -1,7 +1,7 @@
-"""Labelled input: frames and series of any kind, and mappings, with what their labels say.
+"""Labelled input: frames and series of any kind, and mappings, with their labels.
 
 Narwhals reads pandas, polars, pyarrow, Modin and others without depending on any of them. It is loaded only for
-objects that are no lists, arrays or numbers.
+objects that are not lists, arrays or numbers.
 """
 
 import numbers
@@ -27,7 +27,7 @@ _PLAIN = (list, tuple, np.ndarray, str, bytes, int, float, np.generic, numbers.N
 
 
 class Labelled(NamedTuple):
-    """What was given for a field: its values without labels, and the labels of each axis, None where it has none."""
+    """What was given for a field: its values without labels, and the labels of each axis, None if it has none."""
 
     field: str
     values: Any
@@ -42,7 +42,7 @@ class Names(NamedTuple):
 
 
 def by_arm_and_context(field: str, given: Any, *, flags: bool = False) -> Labelled:
-    """A matrix: a frame whose index, or whose one column of names, labels the arms, and whose columns the contexts."""
+    """A matrix: a frame whose index, or only column of names, labels the arms, and whose columns label the contexts."""
     frame = None if _is_plain(given) else _read(field, given)
     if frame is None:
         return Labelled(field, given, {ARMS: None, CONTEXTS: None})
@@ -51,17 +51,17 @@ def by_arm_and_context(field: str, given: Any, *, flags: bool = False) -> Labell
 
 
 def by_arm(field: str, given: Any) -> Labelled:
-    """One number for each arm: a series with an index, a mapping, or a frame of names and numbers."""
+    """One number per arm: a series with an index, a mapping, or a frame of names and numbers."""
     return _by(ARMS, field, given, flags=False)
 
 
 def by_context(field: str, given: Any, *, flags: bool = False) -> Labelled:
-    """One number, or flag, for each context."""
+    """One number, or flag, per context."""
     return _by(CONTEXTS, field, given, flags=flags)
 
 
 def agreed_names(axis: str, given: Any, *inputs: Labelled) -> Names | None:
-    """The names given, or else the labels of the first input that has any; None if nothing is named."""
+    """The names given, otherwise the labels of the first input that has any; None if nothing is named."""
     if given is not None:
         return Names(checked_names(axis, given), axis)
     for labelled in inputs:
@@ -72,7 +72,7 @@ def agreed_names(axis: str, given: Any, *inputs: Labelled) -> Names | None:
 
 
 def in_order(labelled: Labelled, **agreed: Names | None) -> Any:
-    """The values of an input, those of labelled axes in the order of the names agreed on."""
+    """The values of an input, with labelled axes in the order of the agreed names."""
     values = labelled.values
     for place, (axis, labels) in enumerate(labelled.labels.items()):
         wanted = agreed[axis]
@@ -86,7 +86,7 @@ def in_order(labelled: Labelled, **agreed: Names | None) -> Any:
 
 
 def has_labels(value: Any) -> bool:
-    """Whether a value is a mapping, a frame, or a series with an index that somebody gave it."""
+    """Whether a value is a mapping, a frame, or a series with an index other than the default."""
     if _is_plain(value) or isinstance(value, Mapping):
         return not _is_plain(value)
     import narwhals.stable.v2 as nw
@@ -128,7 +128,7 @@ def _from_native(given: Any) -> "nw.DataFrame[Any] | nw.Series[Any] | None":
 def _read(field: str, given: Any) -> "nw.DataFrame[Any] | nw.Series[Any] | None":
     try:
         return _from_native(given)
-    except ValueError as error:  # columns of one name, for instance
+    except ValueError as error:  # columns of the same name, for instance
         raise InvalidInputError(f"{field} must be a frame that can be read: {' '.join(str(error).split())}.") from None
 
 
@@ -173,7 +173,7 @@ def _column(
     labels = _index_labels(field, axis, frame)
     columns = [frame] if isinstance(frame, nw.Series) else _columns(field, frame)
     if labels is None and len(columns) == 2:
-        # Names and numbers; where the names are numbers too, they are whole ones and come first.
+        # Names and numbers; if the names are numbers too, they are whole and come first.
         naming = [column for column in columns if not _holds_values(column, flags=flags)]
         if not naming and columns[0].dtype.is_integer() and columns[1].dtype.is_float():
             naming = columns[:1]
@@ -215,7 +215,7 @@ def _check_kind(field: str, column: "nw.Series[Any]", *, flags: bool) -> None:
         wanted = "booleans" if flags else "real numbers"
         raise InvalidInputError(f"{field} must hold {wanted}, but column {column.name!r} has dtype {column.dtype}.")
     if column.is_null().any():
-        raise InvalidInputError(f"{field} must have no empty places, but column {column.name!r} has.")
+        raise InvalidInputError(f"{field} must have no missing values, but column {column.name!r} has.")
 
 
 def _values(field: str, columns: "Sequence[nw.Series[Any]]", *, flags: bool) -> np.ndarray[Any, Any]:
@@ -229,7 +229,7 @@ def _values(field: str, columns: "Sequence[nw.Series[Any]]", *, flags: bool) -> 
 
 
 def _index_labels(field: str, axis: str, frame: "nw.DataFrame[Any] | nw.Series[Any]") -> tuple[str, ...] | None:
-    """What the index says, if there is one that was not made up."""
+    """The labels of the index, if there is one other than the default."""
     import narwhals.stable.v2 as nw
 
     index = nw.maybe_get_index(frame)
@@ -237,7 +237,7 @@ def _index_labels(field: str, axis: str, frame: "nw.DataFrame[Any] | nw.Series[A
 
 
 def _is_default_index(index: Any) -> bool:
-    """Whether an index only counts from 0, as it does where nobody gave one."""
+    """Whether an index only counts from 0, as the default index does."""
     return (
         type(index).__name__ == "RangeIndex"
         and (index.start, index.step) == (0, 1)
@@ -246,7 +246,7 @@ def _is_default_index(index: Any) -> bool:
 
 
 def _labels(field: str, axis: str, given: Any) -> tuple[str, ...]:
-    """Labels as names: whatever they are, they become strings, which must differ."""
+    """Labels as names: labels of any type become strings, which must be unique."""
     labels = items(f"{axis} of {field}", given, "labels")
     for label in labels:
         if isinstance(label, tuple) and len(label) > 1:
@@ -254,5 +254,5 @@ def _labels(field: str, axis: str, given: Any) -> tuple[str, ...]:
     labels = [label[0] if isinstance(label, tuple) and label else label for label in labels]
     for position, label in enumerate(labels):
         if label is None or type(label).__name__ == "NAType" or label != label:  # as NaN and NaT are not
-            raise InvalidInputError(f"The {axis} of {field} must all have labels, but that at {position} has none.")
+            raise InvalidInputError(f"The {axis} of {field} must all have labels, but the one at {position} has none.")
     return checked_names(f"the {axis} of {field}", [str(label) for label in labels])

@@ -1,7 +1,7 @@
 """Checks of single values: numbers, names, choices, positions, files.
 
-Each takes the field that a value was given for and the value, and returns it as the plain type it stands for, or
-raises an error that names the field. Nothing here needs NumPy, so that the command line can check before it loads it.
+Each takes the name of a field and its value, and returns the value as a plain type or raises an error that names the
+field. Nothing here needs NumPy, so the command line can check input before loading it.
 """
 
 import math
@@ -14,9 +14,9 @@ from typing import Any
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
 
-LARGEST_NUMBER = 1e150  # of rewards, floors and the like: beyond it their sums and products could overflow
+LARGEST_NUMBER = 1e150  # of rewards, floors and the like: with larger ones, sums and products could overflow
 LARGEST_WHOLE = 2**63 - 1
-LONGEST_HORIZON = 2**53  # beyond it the round number is not exact in the record
+LONGEST_HORIZON = 2**53  # above this, the round number is not exact in the record
 
 _NAMES_SHOWN = 10
 _CHARACTERS_SHOWN = 200
@@ -24,7 +24,7 @@ _CHARACTERS_SHOWN = 200
 
 @contextmanager
 def raised_as(kind: type[InvalidInputError]) -> Iterator[None]:
-    """Raise what is wrong with an input as an error of this kind."""
+    """Raise input errors as errors of this kind."""
     try:
         yield
     except InvalidInputError as error:
@@ -34,7 +34,7 @@ def raised_as(kind: type[InvalidInputError]) -> Iterator[None]:
 
 
 def shown(value: object) -> str:
-    """A value as an error message shows it, whatever it is: in one line, and not too long."""
+    """A value of any type as an error message shows it: on one line, and not too long."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # noqa: BLE001, a repr may fail in any way (that of 10**5000 does), and must not hide the error
@@ -50,7 +50,7 @@ def listed(names: Iterable[object]) -> str:
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number: an int or NumPy's, and not a boolean or a time span."""
+    """Whether a value is a whole number, of Python or NumPy, and not a boolean or a time span."""
     return type(value) is int or (isinstance(value, numbers.Integral) and _counts_nothing_else(value))
 
 
@@ -122,14 +122,14 @@ def whole(field: str, value: Any, least: int, most: float = LARGEST_WHOLE) -> in
 
 
 def truth(field: str, value: Any) -> bool:
-    """True or False themselves: a string, or a number, could mean either."""
+    """True or False itself: a string or a number could mean either."""
     if not isinstance(value, bool):
         raise InvalidInputError(f"{field} must be True or False, got {shown(value)}.")
     return value
 
 
 def choice(field: str, value: Any, choices: Sequence[str | None]) -> Any:
-    """One of a few words, or None where that is among them."""
+    """One of a few words, or None if that is among them."""
     if not (isinstance(value, str) or value is None) or value not in choices:
         words = [repr(word) for word in choices]
         raise InvalidInputError(f"{field} must be {', '.join(words[:-1])} or {words[-1]}, got {shown(value)}.")
@@ -152,12 +152,12 @@ def caller(field: str, value: Any) -> Any:
 
 
 def items(field: str, value: Any, of: str) -> list[Any]:
-    """The items of anything that has some, but a string, whose letters nobody means."""
+    """The items of any iterable except a string, whose letters nobody means."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidInputError(f"{field} must be a sequence of {of}, got {shown(value)}.")
     try:
         return list(value)
-    except (TypeError, ValueError):  # an array without dimensions says that it is iterable
+    except (TypeError, ValueError):  # an array without dimensions claims to be iterable
         raise InvalidInputError(f"{field} must be a sequence of {of}, got {shown(value)}.") from None
 
 
@@ -169,7 +169,7 @@ def checked_name(field: str, value: Any) -> str:
 
 
 def checked_names(field: str, value: Any) -> tuple[str, ...]:
-    """Strings that are not blank and all different."""
+    """Strings that are not blank and all distinct."""
     found: dict[str, int] = {}
     for position, given in enumerate(items(field, value, "names")):
         checked = checked_name(f"{field}[{position}]", given)
@@ -180,7 +180,7 @@ def checked_names(field: str, value: Any) -> tuple[str, ...]:
 
 
 def known_name(kind: str, value: Any, known: Iterable[str], here: str = "") -> str:
-    """A name among those that there are."""
+    """One of the known names."""
     if not isinstance(value, str) or value not in known:
         joint = "there are" if here else "known are"
         raise UnknownNameError(f"There is no {kind} {shown(value)}{here}; {joint} {', '.join(known)}.")
@@ -188,7 +188,7 @@ def known_name(kind: str, value: Any, known: Iterable[str], here: str = "") -> s
 
 
 def index_of(kind: str, value: Any, known: Mapping[str, int], *, named: bool = True) -> int:
-    """The row or column of a name (where there are any) or of an index from 0."""
+    """The row or column of a name (if there are names) or of an index from 0."""
     if isinstance(value, str):
         if named and value in known:
             return known[value]
@@ -201,7 +201,7 @@ def index_of(kind: str, value: Any, known: Mapping[str, int], *, named: bool = T
 
 
 def file_path(field: str, value: Any) -> Path:
-    """Where a file is or will be."""
+    """The path of a file that exists or will be written."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(path, str) or "\0" in path or not Path(path).name:
         raise InvalidInputError(f"{field} must be the path of a file, got {shown(value)}.")
@@ -209,7 +209,7 @@ def file_path(field: str, value: Any) -> Path:
 
 
 def fields(owner: str, value: Any, required: Sequence[str], optional: Sequence[str] = ()) -> Mapping[str, Any]:
-    """A table with all of the required fields and none that is unknown."""
+    """A table with all of the required fields and no unknown ones."""
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{owner} must be a table of named fields, got {type(value).__name__}.")
     for key in value:

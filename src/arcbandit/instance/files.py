@@ -1,4 +1,4 @@
-"""Files of instances: TOML or JSON, by the ending of the name."""
+"""Instance files: TOML or JSON, by the suffix."""
 
 import json
 import os
@@ -16,7 +16,7 @@ Built = TypeVar("Built")
 
 
 def read_instance_file(path: str | os.PathLike[str], build: Callable[[Any], Built]) -> Built:
-    """Build an instance from what a .toml or .json file holds; an error begins with the name of the file."""
+    """Build an instance from the contents of a .toml or .json file; an error begins with the name of the file."""
     with raised_as(InvalidInstanceError):
         file = file_path("path", path)
     parse = tomllib.loads if _suffix(file) == ".toml" else _parse_json

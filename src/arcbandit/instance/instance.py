@@ -43,10 +43,11 @@ _OPTIONAL_KEYS = ("arms", "contexts", "noise_scale", "group_floors")
 class Instance:
     """An instance nu = (mu, lambda, p), checked once and immutable.
 
-    Means may be a frame of any kind (pandas, polars, pyarrow ...): its index, or its one column that is not of numbers,
-    names the arms, and its other columns name the contexts. Floors and probabilities may be mappings from names, series
-    with an index, or frames of a column of names and one of numbers. Labels are the names where `arms` or `contexts`
-    are not given, and what has labels is put in the order of those, or of the means. What has none goes by position.
+    Means may be a frame of any kind (pandas, polars, pyarrow ...): its index, or its only non-numeric column, names the
+    arms, and its other columns name the contexts. Floors and probabilities may be mappings from names, series with an
+    index, or frames with a column of names and one of numbers. Labels are used as names if `arms` or `contexts` are not
+    given. Labelled input is put in the order of `arms` and `contexts`, or of the means; unlabelled input goes by
+    position.
 
     >>> instance = Instance([[9, 3], [0, 1]], revenue_floors=[1, 0.25], context_probabilities=[0.5, 0.5])
     >>> instance.weighted_means.tolist()
@@ -54,7 +55,7 @@ class Instance:
     """
 
     mean_rewards: NDArray[np.float64]  # mu_{k,c}, shape (K, C)
-    floors: Floors  # of the arms and of groups of them, one table
+    floors: Floors  # of arms and of groups, in one table
     context_probabilities: NDArray[np.float64]  # p_c, shape (C,)
     arms: tuple[str, ...]
     contexts: tuple[str, ...]
@@ -102,7 +103,7 @@ class Instance:
         noise_scale: float = 1.0,
         group_floors: Iterable[GroupFloor] = (),
     ) -> Self:
-        """Build the instance whose p_c * mu_{k,c}, shape (K, C), is given; labels count as for `Instance`."""
+        """Build the instance from its p_c * mu_{k,c}, shape (K, C); labels are used as for `Instance`."""
         with raised_as(InvalidInstanceError):
             weighted, floors, probabilities, arm_names, context_names = _read_problem(
                 "weighted_means", weighted_means, revenue_floors, context_probabilities, arms, contexts
@@ -191,7 +192,7 @@ class Instance:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Build the instance that `to_dict` described; weighted_means may stand for mean_rewards."""
+        """Build the instance that `to_dict` described; weighted_means may replace mean_rewards."""
         with raised_as(InvalidInstanceError):
             fields("An instance", data, _REQUIRED_KEYS, (*_MEAN_KEYS, *_OPTIONAL_KEYS))
         given = [key for key in _MEAN_KEYS if key in data]
@@ -240,7 +241,7 @@ class Instance:
 
 
 class _Problem(NamedTuple):
-    """What an instance says of arms and contexts, checked and in one order."""
+    """What an instance says about arms and contexts, checked and aligned."""
 
     means: NDArray[np.float64]  # shape (K, C)
     floors: NDArray[np.float64]  # shape (K,)
@@ -250,7 +251,7 @@ class _Problem(NamedTuple):
 
 
 def _read_problem(field: str, means: Any, floors: Any, probabilities: Any, arms: Any, contexts: Any) -> _Problem:
-    """Align what is labelled and check all of it; `field` is what the means are called."""
+    """Align labelled input and check all of it; `field` is the name of the means."""
     table = by_arm_and_context(field, means)
     by_floor = by_arm("revenue_floors", floors)
     by_probability = by_context("context_probabilities", probabilities)

@@ -53,7 +53,7 @@ class Planner(NamedTuple):
 
 
 def make_planner(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int) -> Planner:
-    """A planner for problems of this shape that has planned nothing yet; of no arms, for a rule that does not plan."""
+    """A planner for problems of this shape that has planned nothing yet."""
     return Planner(
         lean=np.zeros(2),
         coefficients=np.zeros((len(Coefficient), n_arms, n_contexts)),
@@ -113,19 +113,15 @@ def least_value(planner):
 
 
 @kernel
-def pairs_of_plan(planner):
-    """How many pairs `pair_of_plan` may be asked for."""
-    return planner.key.shape[1] + planner.slot_arm.shape[1]
+def key_of_plan(planner, place, context):
+    """The arm that has what others leave of a context in the plan of that place."""
+    return planner.key[place, context]
 
 
 @kernel
-def pair_of_plan(planner, place, index):
-    """A pair that the plan of that place may use, (arm, context); context below 0 if there is none at this index."""
-    n_contexts = planner.key.shape[1]
-    if index < n_contexts:
-        return planner.key[place, index], np.int64(index)
-    slot = index - n_contexts
-    return planner.slot_arm[place, slot], np.int64(planner.slot_context[place, slot])
+def slot_of_plan(planner, place, slot):
+    """A further pair that the plan of that place may use, (arm, context); context below 0 if this slot has none."""
+    return planner.slot_arm[place, slot], planner.slot_context[place, slot]
 
 
 @kernel

@@ -1,20 +1,28 @@
 """The planning problem solved: from any basis, or from none, to an optimal plan or a proof that there is none."""
 
-from arcbandit.compilation.compile import entry_kernel, kernel, rare_kernel
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.allocation import write_allocation
 from arcbandit.kernels.allowances import measure_allowances
 from arcbandit.kernels.bounds import FEW_PAIRS
-from arcbandit.kernels.coefficients import revenue_of, spread_over_arms
+from arcbandit.kernels.coefficients import objective_of, revenue_of, spread_over_arms
 from arcbandit.kernels.evaluation import evaluate_again
 from arcbandit.kernels.program import (
     FEASIBILITY_TOLERANCE,
+    NO_FLOOR,
     ROUNDING_TOLERANCE,
+    Basis,
     ByArm,
     ByRow,
     Column,
     Count,
     Order,
     PlanStatus,
+    Program,
+    Workspace,
 )
 from arcbandit.kernels.reduced_costs import pair_excess
 from arcbandit.kernels.scales import measure_scales
@@ -23,6 +31,21 @@ from arcbandit.kernels.starts import crash_basis, is_usable, start_short
 
 ATTEMPTS = 6
 MEET_FLOORS, FALL_SHORT_LEAST, EARN_MOST = range(3)
+NOT_SOUND = -1  # in place of a PlanStatus: a number of the problem is not finite, too large, or a weight below zero
+
+# Stands for the function that finds a packed Task, until `bound` gives `plan` a copy with its own.
+unpack_task: Any = None
+
+
+class Task(NamedTuple):
+    """A problem to plan, and all that planning it writes to."""
+
+    program: Program
+    basis: Basis
+    workspace: Workspace
+    allocation: np.ndarray  # float64, shape (K, C)
+    prices: np.ndarray  # float64, none below zero, shape (M,)
+    amounts: np.ndarray  # float64, the floors as users give them, zero for none, shape (M,); may be left out of account
 
 
 @rare_kernel
@@ -203,7 +226,58 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
     return search_plan(program, basis, least_shortfall, owner, resume, evaluated, workspace, allocation)
 
 
-@entry_kernel
-def plan(program, basis, least_shortfall, owner, workspace, allocation):
-    """`find_plan`, for calls from Python."""
-    return find_plan(program, basis, least_shortfall, owner, workspace, allocation)
+@rare_kernel
+def take_in(program, amounts, largest):
+    """Take the floors from their amounts, shape (M,), of which zero asks for nothing.
+
+    Return whether every number is finite and within `largest` of zero, and no weight below zero.
+    """
+    n_arms, n_contexts = program.objective.shape
+    sound = True
+    for row in range(amounts.shape[0]):
+        program.floors[row] = NO_FLOOR if amounts[row] == 0.0 else amounts[row]
+        sound &= abs(amounts[row]) <= largest
+    for context in range(n_contexts):
+        sound &= 0.0 <= program.weights[context] <= largest
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            # Coefficients are products with weights, which may be above 1.
+            weight = max(1.0, program.weights[context])
+            sound &= abs(program.objective[arm, context]) * weight <= largest
+            sound &= abs(program.revenue[arm, context]) * weight <= largest
+    return sound
+
+
+def plan(numbers, cold, largest, least_shortfall, owner):
+    """`find_plan` for calls from Python, of a packed Task: (PlanStatus, whether floors are only just met, value).
+
+    `cold` forgets the basis. If `largest` is above zero, the amounts of the floors are taken in first, and the status
+    is NOT_SOUND if a number is beyond `largest`, not finite, or a weight below zero. If floors are only just met, the
+    prices do not prove it by themselves. Unless there is a new allocation, value and prices mean nothing.
+    """
+    program, basis, workspace, allocation, prices, amounts = unpack_task(numbers)
+    if largest > 0.0 and not take_in(program, amounts, largest):
+        return NOT_SOUND, False, 0.0
+    if cold:
+        basis.key[0] = -1
+    has_row = workspace.by_row.shape[0] > ByRow.SHORTFALL_PRICE
+    if has_row:
+        for row in range(prices.shape[0]):
+            workspace.by_row[ByRow.SHORTFALL_PRICE, row] = 0.0
+    status = find_plan(program, basis, least_shortfall, owner, workspace, allocation)
+    only_just = False
+    for row in range(prices.shape[0]):
+        prices[row] = max(workspace.by_row[ByRow.PRICE, row], 0.0)
+        if has_row and status == PlanStatus.OPTIMAL:
+            only_just |= workspace.by_row[ByRow.SHORTFALL_PRICE, row] != 0.0
+    # Only pairs of the basis have shares. Here are its keys, then its slots.
+    value = 0.0
+    n_contexts = basis.key.shape[0]
+    for place in range(n_contexts + prices.shape[0]):
+        if place < n_contexts:
+            arm, context = basis.key[place], np.int32(place)
+        else:
+            arm, context = basis.slot_arm[place - n_contexts], basis.slot_context[place - n_contexts]
+        if arm >= 0 and context >= 0:
+            value += objective_of(program, arm, context) * allocation[arm, context]
+    return np.int64(status), only_just, value

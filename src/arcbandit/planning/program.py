@@ -1,4 +1,4 @@
-"""The planner's problem and answer as arrays, and the memory that its kernel works in."""
+"""The planner's problem and answer as arrays."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,15 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.floors import CouplingRows, arm_rows_of
-from arcbandit.kernels.planning import plan as plan_kernel
-from arcbandit.kernels.program import (
-    Basis,
-    ByRow,
-    PlanStatus,
-    Program,
-    make_basis,
-    make_workspace,
-)
+from arcbandit.kernels.program import Basis, ByRow, PlanStatus, Program
+from arcbandit.planning.memory import NOBODY, TRUSTED, Memory, Shape, planning_kernel
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -72,20 +65,21 @@ def assemble_program(
 
 def solve_program(program: Program, *, least_shortfall: bool = False, start: Basis | None = None) -> Solution:
     """Run the kernel in memory of its own; `start` is copied, not changed."""
-    n_arms, n_contexts = program.objective.shape
-    n_rows = program.floors.shape[0]
-    basis = make_basis(n_contexts, n_rows) if start is None else Basis(*(part.copy() for part in start))
-    workspace = make_workspace(n_arms, n_contexts, n_rows, program.arm_rows.shape[1], shortfall_prices=True)
-    allocation = np.zeros((n_arms, n_contexts))
-    status = PlanStatus(plan_kernel(writable(program), basis, least_shortfall, 0, workspace, allocation))
-    infeasible = status == PlanStatus.INFEASIBLE
+    memory = Memory(Shape.of(program))
+    task = memory.load(program)
+    if start is not None:
+        for own, given in zip(memory.basis, start, strict=True):
+            own[...] = given
+    found, _, _ = planning_kernel()(task, start is None, TRUSTED, least_shortfall, NOBODY)
+    status = PlanStatus(found)
+    prices, ray, shortfall_prices = memory.rows(ByRow.PRICE, ByRow.RAY, ByRow.SHORTFALL_PRICE)
     return Solution(
         status=status,
-        allocation=allocation,
-        prices=workspace.by_row[ByRow.PRICE, :n_rows],
-        ray=workspace.by_row[ByRow.RAY, :n_rows] if infeasible else np.zeros(n_rows),
-        shortfall_prices=workspace.by_row[ByRow.SHORTFALL_PRICE, :n_rows],
-        basis=basis,
+        allocation=memory.allocation,
+        prices=prices,
+        ray=ray if status == PlanStatus.INFEASIBLE else np.zeros(len(ray)),
+        shortfall_prices=shortfall_prices,
+        basis=memory.basis,
     )
 
 

@@ -104,7 +104,7 @@ def solve_lp(
         check_amounts(f"context_probabilities * {called}", probabilities * means, *both_axes)
     names = tuple(str(arm) for arm in range(n_arms)) if arms is None else arms.names
     table = Floors.of(names, floors, named_groups(group_floors, names, arms_have_names=arms is not None))
-    return _solve(
+    return solve_checked(
         objective,
         constraint,
         probabilities,
@@ -147,7 +147,7 @@ def plan_over_all_floors(instance: Instance) -> Plan:
 
 
 def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero_floors: bool = False) -> Plan:
-    return _solve(
+    return solve_checked(
         instance.mean_rewards,
         instance.mean_rewards,
         instance.context_probabilities,
@@ -160,7 +160,7 @@ def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero
     )
 
 
-def _solve(
+def solve_checked(
     objective: Floats,
     revenue: Floats,
     probabilities: Floats,
@@ -168,14 +168,16 @@ def _solve(
     available: Flags | None,
     solver: str,
     on_infeasible: str,
-    warm_start: Plan | None,
+    warm_start: Plan | None = None,
     *,
+    found: Solution | None = None,
     say_kinds: bool = False,
     zero_floors: bool = False,
 ) -> Plan:
-    """Solve the problem, and turn what was found into a Plan or an error.
+    """Solve a problem that was checked, and turn what was found into a Plan or an error.
 
-    An error says of which kind a floor is if `say_kinds`; floors of zero have rows if `zero_floors`.
+    A solution that was `found` by the simplex method is not sought again. An error says of which kind a floor is if
+    `say_kinds`; floors of zero have rows if `zero_floors`.
     """
     rows = floors.coupling_rows(zero_floors=zero_floors)
     program = make_program(objective, revenue, rows, available, probabilities)
@@ -184,8 +186,10 @@ def _solve(
     )
     certificate = None
     if solver == "simplex":
-        start = _matching_basis(warm_start, program)
-        solution = solve_program(program, least_shortfall=True, start=start)
+        if found is None:
+            start = _matching_basis(warm_start, program)
+            found = solve_program(program, least_shortfall=True, start=start)
+        solution = found
         if solution.status == PlanStatus.OPTIMAL and solution.shortfall_prices.any():
             solution = solution._replace(
                 prices=prices_among_all(problem, solution.allocation, solution.shortfall_prices, solution.prices)
@@ -198,17 +202,17 @@ def _solve(
         solution = Solution(*solve_with_highs(program), shortfall_prices=np.zeros(len(floors)), basis=no_basis)
     if solution.status == PlanStatus.PIVOT_LIMIT:
         raise PlanningError("The solver could neither find an optimal plan nor prove that there is none.")
-    found = _describe(problem, solution, certificate)
-    if found.status == PlanStatus.INFEASIBLE and on_infeasible == "raise":
+    made = _describe(problem, solution, certificate)
+    if made.status == PlanStatus.INFEASIBLE and on_infeasible == "raise":
         names = [f"{floor.kind} {floor.name}" if say_kinds else floor.name for floor in floors]
-        conflicting = tuple(names[row] for row in found.conflicting_floors)
+        conflicting = tuple(names[row] for row in made.conflicting_floors)
         raise InfeasibleError(
             f"No allocation meets the floors of {', '.join(conflicting)} together; "
-            f"the least total shortfall is {found.total_shortfall:.6g}.",
+            f"the least total shortfall is {made.total_shortfall:.6g}.",
             conflicting_floors=conflicting,
-            least_shortfall=found.total_shortfall,
+            least_shortfall=made.total_shortfall,
         )
-    return found
+    return made
 
 
 def _certify(program: Program, problem: Coefficients, solution: Solution, on_infeasible: str) -> Certificate | None:

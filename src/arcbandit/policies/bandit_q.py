@@ -1,4 +1,4 @@
-"""BanditQ: an adversarial bandit on rewards weighted by what each arm's floor is owed, without contexts."""
+"""BanditQ: an adversarial bandit on rewards weighted by each arm's unmet floor, without contexts."""
 
 import enum
 import math
@@ -25,18 +25,18 @@ class ByArmRow(enum.IntEnum):
 class TotalRow(enum.IntEnum):
     """What is kept once."""
 
-    SQUARES = 0  # of the surrogate rewards so far, summed
+    SQUARES = 0  # the sum of squared surrogate rewards so far
 
 
 class PairScratch(enum.IntEnum):
-    """What is worked out per pair."""
+    """What is computed per pair."""
 
     SCORES = 0
 
 
 @kernel
 def allocate(learner, context, t, stream):
-    """Log-barrier FTRL on the surrogate rewards so far, mixed with g = min(1/2, sqrt(K / t)) of playing evenly.
+    """Log-barrier FTRL on the surrogate rewards so far, mixed with a share g = min(1/2, sqrt(K / t)) of uniform play.
 
     The rate is sqrt(K log T / (T + sum of squared surrogates)), which balances the terms of its regret.
     """
@@ -63,14 +63,14 @@ def allocate(learner, context, t, stream):
 
 @kernel
 def learn(learner, context, arm, reward):
-    """Move the queues, and add r (Q + sqrt T) / x to the surrogate reward of the arm played with probability x.
+    """Update the queues, and add r (Q + sqrt T) / x to the surrogate reward of the arm played with probability x.
 
-    Surrogates are kept relative to the largest. An arm that could not be played now (a late reward) adds none.
+    Surrogates are kept relative to the largest. A late reward of an arm that cannot be played now adds none.
     """
     n_arms = learner.problem.available.shape[0]
     queues = learner.memory.by_arm[ByArmRow.QUEUE]
     sums = learner.memory.by_arm[ByArmRow.SURROGATE]
-    add_to_queues(learner, arm, reward, queues)
+    add_to_queues(learner.problem.floors, learner.settings[0].mean_bound, arm, reward, queues)
     share = learner.allocation[arm, context]
     if share > 0.0:
         surrogate = scaled(reward, learner.settings[0].mean_bound) * (
@@ -88,9 +88,9 @@ def learn(learner, context, arm, reward):
 class BanditQ(Policy):
     """BanditQ, log-barrier FTRL on queue-weighted rewards [sinha2024].
 
-    A queue Q gathers what each arm's realised rewards miss of its floor; an arm's surrogate reward is
-    r (Q + sqrt(T)), and a follow-the-leader rule with log barrier, which assumes nothing of how rewards come about,
-    plays on estimates of these, mixed with playing evenly. Adapted: contexts are ignored, and the rate is
+    A queue Q accumulates how far each arm's realised rewards fall short of its floor; an arm's surrogate reward is
+    r (Q + sqrt(T)). Follow the regularised leader (FTRL) with a log barrier, which assumes nothing about rewards,
+    plays on estimates of these, mixed with uniform play. Adapted: contexts are ignored, and the rate is
     sqrt(K log T / (T + sum of squared surrogates)). Slow: a queue must first outgrow sqrt(T) times the ratio of means.
 
     >>> policy = BanditQ([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), horizon=1000, seed=1)
@@ -102,6 +102,7 @@ class BanditQ(Policy):
     """
 
     name = "bandit-q"
+    reference = "sinha2024"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow, totals=TotalRow, scratch_by_pair=PairScratch)

@@ -1,11 +1,11 @@
-"""A policy at work: it decides, learns from rewards whenever they come, and changes while running."""
+"""A policy at work: it decides, learns from rewards whenever they arrive, and can be changed while running."""
 
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, shown, whole
 from arcbandit.instance import Instance
 from arcbandit.policies import growth, snapshot
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
+from arcbandit.policies.decisions import Decision, Decisions, decision_of
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Learner, Progress, Rows
 from arcbandit.policies.problem import told_problem
@@ -42,99 +43,38 @@ def locked(method: Method) -> Method:
     return cast(Method, guarded)
 
 
-class Decision(NamedTuple):
-    """An arm to play and the probability with which it was drawn, to be logged with it."""
-
-    arm: Name  # a name if the arms have names, otherwise an index
-    probability: float
-    context: Name
-    round_number: int  # t of the confidence bounds, which late, batched or logged rewards move on as well
-    decision_number: int  # from 1; the random numbers of the decision are those of this number
-
-
-# What NamedTuple's own constructor does, in half its time.
-_decision = functools.partial(tuple.__new__, Decision)
-
-
-class Decisions(Sequence[Decision]):
-    """The decisions of a batch, in order: a sequence of `Decision`, and the arrays behind it for those in a hurry."""
-
-    def __init__(
-        self,
-        arms: NDArray[np.int64],
-        probabilities: NDArray[np.float64],
-        contexts: Sequence[Name],
-        round_numbers: NDArray[np.int64],
-        first_number: int,
-        labels: Labels,
-    ) -> None:
-        self.arms = arms  # indices, int64
-        self.probabilities = probabilities
-        self.contexts = contexts
-        self.round_numbers = round_numbers
-        self.first_number = first_number
-        self._labels = labels
-
-    def __len__(self) -> int:
-        return len(self.arms)
-
-    @overload
-    def __getitem__(self, place: int) -> Decision: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Decision]: ...
-    def __getitem__(self, place: int | slice) -> Decision | list[Decision]:
-        if isinstance(place, slice):
-            return [self[index] for index in range(*place.indices(len(self)))]
-        index = range(len(self))[place]
-        arm = int(self.arms[index])
-        return Decision(
-            self._labels.arms[arm] if self._labels.named_arms else arm,
-            float(self.probabilities[index]),
-            self.contexts[index],
-            int(self.round_numbers[index]),
-            self.first_number + index,
-        )
-
-    def __iter__(self) -> Iterator[Decision]:
-        return (self[index] for index in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} decisions>"
-
-
 class PolicyType(type):
-    """Calls of a policy class make a policy at work or, without a problem, the configuration of one."""
+    """Makes a call of a policy class return a policy at work or, without a problem, a configuration."""
 
     def __call__(cls, *arguments: Any, **settings: Any) -> Any:
-        """Call `__init__`, a subclass's own included, which may set dials or the problem; return what it made."""
+        """Call `__init__`, which a subclass may replace to set dials or the problem; return what it made."""
         made = super().__call__(*arguments, **settings)
         return made if hasattr(made, "_state") else made._unbound
 
 
 class Policy(metaclass=PolicyType):
-    """Decides which arm to play in a context, and learns from rewards, whenever they come.
+    """Decides which arm to play in a context, and learns from rewards whenever they arrive.
 
-    With `revenue_floors` it is ready to decide. Without, its class gives a `Configuration`: the dials, which
-    `for_instance`, the simulator or an experiment bring to a problem.
+    With `revenue_floors` it is ready to decide. Without, calling the class gives a `Configuration`: dials and settings
+    that `for_instance`, the simulator or an experiment apply to a problem.
 
-    Arms and contexts go by name if `arms` or `contexts` name them, and by index from 0 always. Floors, probabilities
-    and `available` may have labels, which give names and are aligned as for `Instance`. `context_probabilities` None
-    means that they are estimated along the way; then `contexts` says which there are (names, or how many).
-    `replan` says when a rule that plans works out a new allocation: "always", before each decision, as the paper's
-    guarantees ask; "doubling", at rounds 1, 2, 4, 8 ...; or a number n, every n rounds. In between the last one stays,
-    planned with bounds of then: the paper proves nothing about regret or violation of these two.
+    Arms and contexts are given by index from 0, or by name if `arms` or `contexts` name them. Floors, probabilities
+    and `available` may have labels, which give names and are aligned as for `Instance`. With `context_probabilities`
+    None, probabilities are estimated; `contexts` then says which contexts there are (names, or how many).
+    `replan` says when a rule that plans computes a new allocation: "always" (before each decision, as the paper's
+    guarantees require), "doubling" (at rounds 1, 2, 4, 8 ...), or a number n (every n rounds). In between, the last
+    plan is kept; for these two the paper proves nothing about regret or violation.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2.
 
-    The random numbers of a decision depend on `seed`, `worker`, `epoch` and how many decisions were made before, and on
-    nothing else: policies that agree in all of these draw the same numbers. Give every process that decides with the
-    same seed a `worker` number of its own. With `seed` None a policy takes one from the system when it gets its
-    problem.
+    The random numbers of a decision depend only on `seed`, `worker`, `epoch` and the number of earlier decisions:
+    policies that agree in all of these draw the same numbers. Give each process that decides with the same seed its own
+    `worker` number. With `seed` None a policy takes a seed from the system when it is given its problem.
 
     Threads may share a policy: every method waits until it has the policy to itself. A pickled or copied policy goes on
     as the original would.
 
     A rule is a subclass with a `name`, a kernel `allocate(learner, context, t, stream)` that writes
-    `learner.allocation` and returns an `Outcome`, and what else of the following it needs;
+    `learner.allocation` and returns an `Outcome`, and any of the class attributes below that it needs;
     docs/write-your-own-policy.md shows how.
     """
 
@@ -151,7 +91,7 @@ class Policy(metaclass=PolicyType):
     supports_group_floors: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let help and editors show the arguments of `__init__`."""
+        """Make help and editors show the arguments of `__init__`."""
         super().__init_subclass__(**options)
         signature = inspect.signature(cls.__init__)
         shown = signature.replace(parameters=list(signature.parameters.values())[1:])
@@ -193,7 +133,7 @@ class Policy(metaclass=PolicyType):
         if revenue_floors is None:
             rest = (context_probabilities, arms, contexts, available)
             if any(part is not None for part in rest) or items("group_floors", group_floors, "GroupFloor"):
-                raise InvalidInputError("revenue_floors must be given along with the rest of a problem, got none.")
+                raise InvalidInputError("revenue_floors must be given with the rest of a problem, got none.")
             self._unbound = configuration
             return
         configuration = replace(
@@ -206,7 +146,7 @@ class Policy(metaclass=PolicyType):
         labels = Labels(blank.arms, blank.contexts, told.named_arms, told.named_contexts)
         columns = labels.contexts if told.named_contexts else tuple(range(blank.n_contexts))
         self._lock = threading.RLock()
-        self._told = 0  # decisions that a caller was told
+        self._told = 0  # decisions that were returned to a caller
         self._state = make_state(
             configuration,
             labels,
@@ -228,11 +168,11 @@ class Policy(metaclass=PolicyType):
 
     @property
     def configuration(self) -> Configuration:
-        """The dials and settings of this policy, without its problem and what it learnt."""
+        """The dials and settings of this policy, without its problem or what it learnt."""
         return self._state.configuration
 
     def unbound(self) -> Configuration:
-        """The dials and settings of this policy, without its problem and what it learnt."""
+        """The dials and settings of this policy, without its problem or what it learnt."""
         return self._state.configuration
 
     def for_instance(self, instance: Instance, **settings: Any) -> "Policy":
@@ -241,7 +181,7 @@ class Policy(metaclass=PolicyType):
 
     @property
     def label(self) -> str:
-        """The name, the dials that are not at their default, and p=? where contexts are estimated."""
+        """The name, the dials that are not at their default, and p=? if context probabilities are estimated."""
         return self._state.configuration.label
 
     @property
@@ -256,7 +196,7 @@ class Policy(metaclass=PolicyType):
 
     @property
     def reward_bounds(self) -> tuple[float, float] | None:
-        """What rewards are known to lie between."""
+        """The bounds (low, high) of rewards, if they were given."""
         return self._state.configuration.reward_bounds
 
     @property
@@ -271,7 +211,7 @@ class Policy(metaclass=PolicyType):
 
     @property
     def estimate_contexts(self) -> bool:
-        """Whether the probabilities of contexts are estimated."""
+        """Whether context probabilities are estimated."""
         return self._state.configuration.estimate_contexts
 
     @property
@@ -281,7 +221,7 @@ class Policy(metaclass=PolicyType):
 
     @property
     def seed(self) -> int:
-        """What its random numbers follow from, with the epoch and the worker."""
+        """The seed of its random numbers, together with the epoch and the worker."""
         return cast(int, self._state.configuration.seed)
 
     @property
@@ -291,7 +231,7 @@ class Policy(metaclass=PolicyType):
 
     @property
     def worker(self) -> int:
-        """Its number among those who share the seed."""
+        """Its number among the processes that share the seed."""
         return self._state.configuration.worker
 
     @property
@@ -301,7 +241,7 @@ class Policy(metaclass=PolicyType):
 
     @property
     def learner(self) -> Learner:
-        """What its kernels work on: for the simulator, and for those who write rules."""
+        """The arrays that its kernels work on: for the simulator, and for authors of rules."""
         return self._state.learner
 
     @property
@@ -319,17 +259,17 @@ class Policy(metaclass=PolicyType):
     @property
     @locked
     def round_number(self) -> int:
-        """t of the next decision: one more than the decisions made, or than the rewards seen if these are more."""
+        """t of the next decision: one more than the number of decisions or of rewards, whichever is larger."""
         return self._state.round_number
 
     @locked
     def allocation(self) -> NDArray[np.float64]:
-        """w: the K x C matrix that the last decision was drawn from; before the first, each arm alike."""
+        """w: the K x C matrix that the last decision was drawn from; before the first, all arms equally."""
         return self._state.learner.allocation.copy()
 
     @locked
     def pulls(self) -> NDArray[np.float64]:
-        """n: how many rewards of each pair were taken in, K x C."""
+        """n: the number of rewards seen of each pair, K x C."""
         return pulls_of(self._state)
 
     @locked
@@ -356,12 +296,12 @@ class Policy(metaclass=PolicyType):
                 self._take_back_decisions()
                 raise
             self._told = number
-        return _decision((arms[arm], probability, context, t, number))
+        return decision_of((arms[arm], probability, context, t, number))
 
     def decide_many(self, contexts: Iterable[Name]) -> Decisions:
-        """Choose an arm for each of many contexts, as that many calls of `decide` one after the other would.
+        """Choose an arm for each of many contexts, as consecutive calls of `decide` would.
 
-        All of them are decided, or, if a context is bad, none. The interpreter is left to other threads meanwhile.
+        All of them are decided or, if a context is bad, none. Other threads can run meanwhile.
         """
         given = items("contexts", contexts, "contexts")
         columns = self._columns(given)
@@ -381,18 +321,18 @@ class Policy(metaclass=PolicyType):
         return Decisions(batch.arms, batch.probabilities, given, batch.round_numbers, first, state.labels)
 
     def _take_back_decisions(self) -> None:
-        """Forget decisions that an interrupt, raised right after the kernel, kept from the caller."""
+        """Undo decisions that never reached the caller because of an interrupt right after the kernel."""
         self._state.learner.progress[Progress.DECISIONS] = self._told
 
     def update(self, context: Name, arm: Name, reward: float, *, count_context: bool = False) -> None:
-        """Take in a reward: at once, late, or in any order.
+        """Learn from a reward: at once, late, or in any order.
 
-        With `count_context` its context is counted as seen, as that of a decision is: for rewards that answer no
-        decision of this policy, such as those of a log or of another worker.
+        With `count_context` its context is counted as seen, as that of a decision is: for rewards that do not belong
+        to a decision of this policy, such as those of a log or of another worker.
         """
         with self._lock:
             _, learn, numbers, columns, rows, n_contexts, n_arms, _, bounds = self._state.hot
-            # The usual types need no look at what else they could be.
+            # The usual types need no further checks.
             if type(context) is int and 0 <= context < n_contexts:
                 column = context
             elif type(context) is str and context in columns:
@@ -422,7 +362,7 @@ class Policy(metaclass=PolicyType):
         *,
         count_contexts: bool = False,
     ) -> None:
-        """Take in many rewards, all or, if any is bad, none.
+        """Learn from many rewards: all of them or, if any is bad, none.
 
         With `count_contexts` their contexts are counted as seen: see `update`.
         """
@@ -434,7 +374,8 @@ class Policy(metaclass=PolicyType):
         )
         if not columns.shape == rows.shape == values.shape:
             raise InvalidInputError(
-                f"contexts, arms and rewards must be equally many, got {columns.size}, {rows.size} and {values.size}."
+                "contexts, arms and rewards must be equal in number, "
+                f"got {columns.size}, {rows.size} and {values.size}."
             )
         self._take_in(columns, rows, values, "count_contexts", count_contexts)
 
@@ -476,12 +417,12 @@ class Policy(metaclass=PolicyType):
 
     @locked
     def retire_arm(self, arm: Name) -> None:
-        """Play an arm no more and drop its floor; rewards that are still to come for it are taken in."""
+        """Stop playing an arm and drop its floor; rewards that still arrive for it are counted."""
         self._state = growth.without_arm(self._state, arm)
 
     @locked
     def add_context(self, name: str | None = None, probability: float | None = None) -> Name:
-        """Add a context; its probability is taken from the others in proportion, or estimated if those are."""
+        """Add a context; the other probabilities are scaled down to make room for its own, or all are estimated."""
         self._state = growth.with_context(self._state, name, probability)
         return self.contexts[-1]
 
@@ -494,19 +435,19 @@ class Policy(metaclass=PolicyType):
 
     @locked
     def snapshot(self) -> dict[str, Any]:
-        """Everything that decides what comes next, as plain data for JSON; `restore` is its inverse."""
+        """Everything that determines future decisions, as plain data for JSON; `restore` is the inverse."""
         return snapshot.snapshot_of(self._state)
 
     @classmethod
     def restore(cls, snapshot: Mapping[str, Any], *, worker: int | None = None) -> Self:
-        """The policy of a snapshot, which decides as the one it was taken from would have.
+        """The policy of a snapshot, which decides as the original would have.
 
-        With another `worker` number than it had, it knows the same but draws random numbers of its own.
+        With a different `worker` number, it knows the same but draws its own random numbers.
         """
         return cls._at_work(restored_state(cls, snapshot, None if worker is None else whole("worker", worker, 0)))
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """A lock cannot be pickled or copied: what is, is the snapshot."""
+        """Pickle and copy the snapshot, as a lock can be neither pickled nor copied."""
         return type(self).restore, (self.snapshot(),)
 
 

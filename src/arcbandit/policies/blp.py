@@ -22,5 +22,6 @@ class BLP(LinearProgramRule):
     """
 
     name = "blp"
+    reference = "baudry2024"
     dials = ()
     preset: ClassVar = {"optimism": 1.0, "caution": 0.0}

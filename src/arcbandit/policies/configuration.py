@@ -19,9 +19,9 @@ REPLAN_WORDS = ("always", "doubling")
 
 @dataclass(frozen=True, repr=False)
 class Configuration:
-    """A rule with its dials and settings, which `for_instance`, the simulator or an experiment bring to a problem.
+    """A rule with its dials and settings, which `for_instance`, the simulator or an experiment apply to a problem.
 
-    A policy class without `revenue_floors`, such as ``OLP()``, makes one; its arguments are explained there.
+    Calling a policy class without `revenue_floors`, as in ``OLP()``, makes one; see `Policy` for the arguments.
     """
 
     kind: "type[Policy]"
@@ -37,7 +37,7 @@ class Configuration:
     worker: int = 0
 
     def __post_init__(self) -> None:
-        # Checked once, and not changed behind the back of whoever checked it.
+        # Read-only, so that what was checked cannot change.
         object.__setattr__(self, "dial_values", MappingProxyType(dict(self.dial_values)))
 
     def __hash__(self) -> int:
@@ -50,7 +50,7 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """The name, the dials that are not at their default, and p=? where contexts are estimated."""
+        """The name, the dials that are not at their default, and p=? if context probabilities are estimated."""
         changed = [
             f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
             for dial in self.kind.dials
@@ -61,7 +61,7 @@ class Configuration:
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":
-        """Itself: a policy at work has a method of this name."""
+        """Return itself, for symmetry with a policy at work."""
         return self
 
     def for_instance(
@@ -76,8 +76,8 @@ class Configuration:
     ) -> "Policy":
         """A policy at work with these dials, ready for the arms, contexts and floors of an instance.
 
-        Of the instance it is told what the setting tells a learner: not the means, but for methods that scale rewards
-        an upper bound on them. `seed`, `epoch` and `worker` None are those of this configuration.
+        It is told what a learner may know of the instance: not the means, but, for rules that scale rewards, an upper
+        bound on them. `seed`, `epoch` and `worker` default to those of this configuration.
         """
         instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
         mean_bound = self.mean_bound
@@ -144,9 +144,9 @@ def configured(
     worker: Any = 0,
     **dials: Any,
 ) -> Configuration:
-    """The configuration that these arguments make, each checked."""
+    """The configuration with these arguments, each checked."""
     if not hasattr(kind, "allocate") or not hasattr(kind, "name"):
-        raise InvalidInputError(f"{kind.__name__} itself has no rule to decide by; take a policy such as BLP.")
+        raise InvalidInputError(f"{kind.__name__} itself has no rule to decide by; use a policy such as BLP.")
     return Configuration(
         kind=kind,
         dial_values=_checked_dials(kind, dials),
@@ -163,7 +163,7 @@ def configured(
 
 
 def _configured(kind: "type[Policy]", settings: dict[str, Any]) -> Configuration:
-    """A configuration, for those who load a pickled one."""
+    """A configuration, for unpickling."""
     return configured(kind, **settings)
 
 

@@ -11,11 +11,11 @@ from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Outcome, Rows
 
 NEVER_PULLED = -1.0  # stands for the infinite radius
-OUT_OF_REACH = 1e-12  # an upper bound this far below its floor, or negative, earns it at no share
+OUT_OF_REACH = 1e-12  # relative to a floor: no share of an upper bound this small earns the floor
 
 
 class ArmScratch(enum.IntEnum):
-    """What is worked out per arm."""
+    """What is computed per arm."""
 
     MEANS = 0
     RADII = 1
@@ -80,9 +80,9 @@ def write_proportional_shares(problem, means, radii, shares):
 
 @kernel
 def write_column(problem, means, radii, shares, rest, context, allocation):
-    """Write q + rest e_j over the arms available in a context, j of the largest upper bound; return whether planned.
+    """Write q + rest e_j over the arms available in a context, where j has the largest upper bound.
 
-    While some of these arms were never pulled in any context, they alone are played, each equally likely.
+    Arms that were never pulled in any context are played first, all equally likely. Return whether there were none.
     """
     n_arms = problem.available.shape[0]
     fresh = 0
@@ -114,9 +114,9 @@ def write_column(problem, means, radii, shares, rest, context, allocation):
 
 @kernel
 def allocate(learner, context, t, stream):
-    """Meet the floors by the bounds of the rule's side, and play the best arm otherwise; return how it came about.
+    """Meet the floors by the bounds of the rule's side, and play the best arm otherwise; return an Outcome.
 
-    Where these are infeasible upper bounds take their place, and where they are infeasible too, Unfeas.
+    If these bounds are infeasible, upper bounds are used, and if those are infeasible too, Unfeas.
     """
     problem = learner.problem
     means = learner.memory.scratch_by_arm[ArmScratch.MEANS]
@@ -137,8 +137,9 @@ def allocate(learner, context, t, stream):
 
 
 class ContextFreeRule(Policy):
-    """Shares without contexts, by upper bounds (side 1), means (0) or lower bounds (-1) [baudry2024]."""
+    """Shares that ignore contexts, by upper bounds (side 1), means (0) or lower bounds (-1) [baudry2024]."""
 
+    reference = "baudry2024"
     allocate = staticmethod(allocate)
     rows = Rows(scratch_by_arm=ArmScratch)
     dials: ClassVar[tuple[Dial, ...]] = (

@@ -1,4 +1,4 @@
-"""What a policy accepts besides a problem: its dials, bounds of rewards, and contexts that are only counted."""
+"""What a policy accepts besides a problem: its dials, bounds of rewards, and contexts without probabilities."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import amount, checked_names, is_whole, real, shown, whole
 
 LARGEST_DIAL = 1e50  # dials multiply rewards and each other
-MOST_CONTEXTS = 2**20  # that are only counted: a slip of the finger should not fill the memory
+MOST_CONTEXTS = 2**20  # given as a number, so that a typing error does not fill the memory
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Dial:
     choices: tuple[str, ...] = ()
 
     def number(self, value: Any) -> float:
-        """The value as the kernels see it, checked: a place among the choices, or a number, whole if it must be."""
+        """The value as the kernels see it, checked: an index of the choices, or a number, whole if it must be."""
         if self.choices:
             if not isinstance(value, str) or value not in self.choices:
                 raise InvalidInputError(f"{self.name} must be one of {', '.join(self.choices)}, got {shown(value)}.")
@@ -69,9 +69,9 @@ def bounds_of_rewards(bounds: Any) -> tuple[float, float] | None:
 
 
 def even_probabilities(contexts: Any) -> tuple[NDArray[np.float64], Sequence[str] | None]:
-    """Equal probabilities for contexts that are only named or counted, and their names."""
+    """Equal probabilities for contexts given by names or by their number, and the names."""
     if contexts is None:
-        raise InvalidInputError("contexts must be given (names, or how many) where context_probabilities are not.")
+        raise InvalidInputError("contexts must be given (names, or how many) if context_probabilities are not.")
     named = None if is_whole(contexts) else checked_names("contexts", contexts)
     count = whole("contexts", contexts, 1, MOST_CONTEXTS) if named is None else len(named)
     if count == 0:

@@ -6,13 +6,13 @@ from arcbandit.policies.context_free import ContextFreeRule
 
 
 class DOC(ContextFreeRule):
-    """Optimistic shares without contexts, q = lambda / UCB [baudry2024].
+    """Optimistic shares that ignore contexts, q = lambda / UCB [baudry2024].
 
-    Each arm is pulled once; then an arm's share is the least that earns its floor if its upper bound were its mean,
-    and what is left goes to the arm of the largest upper bound. Where the shares sum to more than 1 they are scaled
-    down to it (counted as a fallback). Adapted: the rewards of an arm are pooled over contexts and w has the same
-    column in each, so regret against a plan with contexts grows linearly, and floors that only such a plan can meet
-    are missed for ever. Where the floors can be met, the violation grows like sqrt(T).
+    Each arm is pulled once; then an arm's share is the least that would earn its floor if its upper bound were its
+    mean, and the rest goes to the arm with the largest upper bound. Shares that sum to more than 1 are scaled down
+    to 1 (counted as a fallback). Adapted: the rewards of an arm are pooled over contexts and w has the same column in
+    each, so regret against a plan with contexts grows linearly, and floors that only such a plan can meet are missed
+    for ever. If the floors can be met without contexts, the violation grows like sqrt(T).
 
     >>> policy = DOC([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), noise_scale=0.1, seed=1)
     >>> for round_number in range(1000):

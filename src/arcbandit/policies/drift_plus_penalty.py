@@ -1,4 +1,4 @@
-"""Drift plus penalty: play the arm of the largest upper bound, weighted by what its floor is owed."""
+"""Drift plus penalty: play the arm with the largest upper bound, weighted by its unmet floor."""
 
 import enum
 import math
@@ -22,9 +22,10 @@ class ByArmRow(enum.IntEnum):
 
 @kernel
 def allocate(learner, context, t, stream):
-    """Play argmax (eta + Q) UCB, eta = scale * sqrt(T); a pair never played has an infinite one."""
+    """Play argmax (eta + Q) UCB, eta = scale * sqrt(T); the UCB of a pair never played is infinite."""
     allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
+    unit = learner.settings[0].mean_bound
     settings = learner.settings
     factor = radius_factor(allocation.size, t, settings[0].noise_scale)
     weight = learner.dials[0].penalty_scale * math.sqrt(settings[0].horizon)
@@ -34,7 +35,7 @@ def allocate(learner, context, t, stream):
         for arm in range(n_arms):
             allocation[arm, column] = 0.0
             if learner.problem.available[arm, column]:
-                bound = scaled_bound(learner, arm, column, factor)
+                bound = scaled_bound(learner.statistics, unit, arm, column, factor)
                 score = (weight + learner.memory.by_arm[ByArmRow.QUEUE, arm]) * bound
                 if best < 0 or score > largest:
                     best = arm
@@ -48,16 +49,17 @@ def allocate(learner, context, t, stream):
 @kernel
 def learn(learner, context, arm, reward):
     """Let the queues grow by the floors, and that of the arm fall by its reward."""
-    add_to_queues(learner, arm, reward, learner.memory.by_arm[ByArmRow.QUEUE])
+    queues = learner.memory.by_arm[ByArmRow.QUEUE]
+    add_to_queues(learner.problem.floors, learner.settings[0].mean_bound, arm, reward, queues)
 
 
 class DriftPlusPenalty(Policy):
     """Drift-plus-penalty with upper confidence bounds, after LFG [li2019].
 
-    A queue Q gathers what each arm's realised rewards miss of its floor; the arm of the largest (eta + Q) UCB is
-    played, eta = sqrt(T). No linear program, and no use of the contexts' probabilities. Adapted: floors on revenue
-    in place of floors on how often an arm is played. Its choices are deterministic, so regret and violation summed
-    round by round look worse than their sums with sign.
+    A queue Q accumulates how far each arm's realised rewards fall short of its floor; the arm with the largest
+    (eta + Q) UCB is played, eta = sqrt(T). It needs no linear program and no context probabilities. Adapted: floors on
+    revenue instead of on how often an arm is played. Its choices are deterministic, so regret and violation summed
+    round by round look worse than the signed sums.
 
     >>> policy = DriftPlusPenalty([0.1, 0.1], [0.5, 0.5], reward_bounds=(0, 1), horizon=1000, seed=1)
     >>> for round_number in range(1000):
@@ -68,6 +70,7 @@ class DriftPlusPenalty(Policy):
     """
 
     name = "drift-plus-penalty"
+    reference = "li2019"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow)

@@ -8,7 +8,7 @@ from arcbandit.policies.linear_program import LinearProgramRule
 class Greedy(LinearProgramRule):
     """Plan with plain means, as if they were true (discussed by Ben Yahmed et al., MAB-ARC [benyahmed2025]).
 
-    The floors do not make it explore enough: it may stay with a wrong plan for ever.
+    The floors do not make it explore enough: it may keep a wrong plan for ever.
 
     >>> policy = Greedy([0.1, 0.1], [0.5, 0.5], arms=["left", "right"], contexts=["day", "night"], seed=1)
     >>> for round_number in range(200):
@@ -21,5 +21,6 @@ class Greedy(LinearProgramRule):
     """
 
     name = "greedy"
+    reference = "benyahmed2025"
     dials = ()
     preset: ClassVar = {"optimism": 0.0, "caution": 0.0}

@@ -23,7 +23,7 @@ def with_arm(state: State, name: str | None, floor: Any, available: "Column | No
     owed = non_negative("floor", floor)
     labels = state.labels
     floors = state.floors
-    # A floor goes by the name of its arm or of its group.
+    # A floor has the name of its arm or of its group.
     label = _new_name("arm", name, floors.names, len(labels.arms), labels.named_arms)
     row = np.ones(len(labels.contexts), dtype=np.bool_)
     if available is not None:
@@ -42,7 +42,7 @@ def with_arm(state: State, name: str | None, floor: Any, available: "Column | No
 
 
 def without_arm(state: State, arm: Name) -> State:
-    """An arm is played no more."""
+    """The state in which an arm is no longer played."""
     labels, problem = state.labels, state.learner.problem
     row = labels.arm(arm)
     available = problem.available.copy()
@@ -54,7 +54,7 @@ def without_arm(state: State, arm: Name) -> State:
     floors = _with_amount(state.floors, row, 0.0)
     probabilities = problem.context_probabilities.copy()
     retired = with_shape(state, labels, floors, state.retired | {row}, probabilities, available)
-    retired.learner.memory.by_arm[:, row] = 0.0  # a queue of what is owed to the arm would go on counting
+    retired.learner.memory.by_arm[:, row] = 0.0  # a queue of what is owed to the arm would go on growing
     return retired
 
 
@@ -63,10 +63,10 @@ def with_context(state: State, name: str | None, probability: Any) -> State:
     labels, problem = state.labels, state.learner.problem
     if state.configuration.estimate_contexts:
         if probability is not None:
-            raise InvalidInputError("probability must be left out where probabilities are estimated.")
+            raise InvalidInputError("probability must be left out if probabilities are estimated.")
         probability = 1.0 / (len(labels.contexts) + 1)
     elif probability is None:
-        raise InvalidInputError("probability of the new context must be given where probabilities are known.")
+        raise InvalidInputError("probability of the new context must be given if probabilities are known.")
     share = real("probability", probability)
     if not 0.0 <= share < 1.0:
         raise InvalidInputError(f"probability must be from 0 to below 1, got {shown(probability)}.")
@@ -84,7 +84,7 @@ def with_context(state: State, name: str | None, probability: Any) -> State:
 
 
 def with_floor(state: State, arm_or_group: Name, floor: Any) -> State:
-    """Another floor of an arm or, by its name, of a group."""
+    """A new floor for an arm or, by its name, for a group."""
     owed = non_negative("floor", floor)
     floors = state.floors
     groups = [group.name for group in floors.groups]
@@ -97,7 +97,8 @@ def with_floor(state: State, arm_or_group: Name, floor: Any) -> State:
     changed = replace(state, floors=_with_amount(floors, row, owed))
     learner = state.learner
     learner.problem.floors[row] = without_zeros([owed])[0]
-    start_over(learner.planner)
+    if state.configuration.kind.plans:
+        start_over(learner.planner)
     learner.progress[Progress.NEXT_PLAN] = 1
     return changed
 
@@ -120,7 +121,7 @@ def _with_amount(floors: Floors, row: int, amount: float) -> Floors:
 
 def _new_name(kind: str, name: str | None, taken: tuple[str, ...], count: int, named: bool) -> str:
     if not named and name is not None:
-        raise InvalidInputError(f"{kind} name must be left out where {kind}s go by index, got {shown(name)}.")
+        raise InvalidInputError(f"{kind} name must be left out if {kind}s have no names, got {shown(name)}.")
     label = checked_name(f"{kind} name", name) if named else str(count + 1)
     if label in taken:
         raise InvalidInputError(f"{kind} name must be new, but {label!r} is taken.")

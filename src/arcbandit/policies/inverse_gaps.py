@@ -1,4 +1,4 @@
-"""Shares that fall with the gap to the best score, which LOE2D and BanditQ play."""
+"""Inverse gap weighting: shares that fall with the gap to the best score, as LOE2D and BanditQ play them."""
 
 import math
 
@@ -10,7 +10,7 @@ NEWTON_TOLERANCE = 1e-15
 
 @kernel
 def write_inverse_gaps(scores, available, context, rate, allocation):
-    """Write 1 / (eta + rate (max score - score)) over the arms available, eta such that the column sums to 1.
+    """Write 1 / (eta + rate (max score - score)) over the available arms, with eta such that the column sums to 1.
 
     Newton's method for 1 / sum = 1, which is concave in eta: from eta = 1 it rises to the root and never passes it.
     """

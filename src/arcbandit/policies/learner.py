@@ -1,4 +1,4 @@
-"""What a rule is told, what it remembers and what it plans with: one nested tuple that crosses the compiled border."""
+"""What a rule is told, what it remembers and what it plans with: one nested tuple, passed to compiled code."""
 
 import enum
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from arcbandit.kernels.planner import Planner
 
 
 class Outcome(enum.IntEnum):
-    """How an allocation came about: PLANNED as the rule wants it, or any of the others together."""
+    """How an allocation came about: PLANNED as the rule intends, or any combination of the others."""
 
     PLANNED = 0
     FELL_BACK = 1  # the rule's own problem was infeasible, LP(UCB, UCB) was used
-    FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan falls short of the floors least
+    FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan of least shortfall was used
     STOOD_STILL = 4  # the solver found nothing, every arm is equally likely
-    EXPLORED = 8  # some context still has arms never played
+    EXPLORED = 8  # some context still has arms that were never played
 
 
 class Progress(enum.IntEnum):
@@ -31,7 +31,7 @@ class Progress(enum.IntEnum):
 
 
 class Replan(enum.IntEnum):
-    """What Settings.replan says if it is no number of rounds."""
+    """Values of the setting `replan` that are not a number of rounds."""
 
     ALWAYS = 0
     DOUBLING = -1
@@ -43,7 +43,7 @@ SETTINGS = np.dtype(
         ("has_reward_bounds", np.float64),  # 1 or 0
         ("reward_low", np.float64),
         ("reward_high", np.float64),
-        ("mean_bound", np.float64),  # what rewards are counted in units of, for rules that ask for it
+        ("mean_bound", np.float64),  # the unit of rewards, for rules that ask for it
         ("horizon", np.float64),  # T, for rules that ask for it
         ("estimate_contexts", np.float64),  # 1 or 0
         ("replan", np.int64),  # Replan, or a number of rounds
@@ -62,7 +62,7 @@ class KnownProblem(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a rule itself keeps between rounds, and room for what it works out in each; its class says how much."""
+    """What a rule itself keeps between rounds, and scratch space for each round; its class says how much."""
 
     by_pair: np.ndarray  # float64, shape (rows, K, C)
     by_arm: np.ndarray  # float64, shape (rows, K)
@@ -79,7 +79,7 @@ class Learner(NamedTuple):
     dials: np.ndarray  # record array with the rule's dials by name, shape (1,)
     statistics: Statistics
     memory: Memory
-    planner: Planner  # of no arms, if the rule does not plan
+    planner: Planner  # an empty tuple in its place, if the rule does not plan
     progress: np.ndarray  # int64, shape (4,)
     allocation: np.ndarray  # w(t), float64, shape (K, C)
 
@@ -103,7 +103,7 @@ class Rows(NamedTuple):
 
 
 def make_memory(rows: Rows, n_arms: int, n_contexts: int) -> Memory:
-    """Nothing remembered."""
+    """An empty memory."""
     counts = [0 if kind is None else len(kind) for kind in rows]
     return Memory(
         by_pair=np.zeros((counts[0], n_arms, n_contexts)),
@@ -115,9 +115,9 @@ def make_memory(rows: Rows, n_arms: int, n_contexts: int) -> Memory:
 
 
 def record_of(values: Mapping[str, float]) -> np.ndarray:
-    """A record array of one record, shape (1,), with these numbers by name: whole ones stay whole."""
+    """A record array of one record, shape (1,), with these numbers by name; integers stay integers."""
     kinds = [(name, np.int64 if isinstance(value, int) else np.float64) for name, value in values.items()]
-    # A record without fields has no size, which no compiler likes.
+    # Compiled code cannot handle a record without fields, whose size is zero.
     record = np.zeros(1, dtype=np.dtype(kinds or [("nothing", np.float64)], align=True)).view(np.recarray)
     for name, value in values.items():
         record[0][name] = value
@@ -128,7 +128,7 @@ def record_of(values: Mapping[str, float]) -> np.ndarray:
 def estimate_probabilities(settings, statistics, probabilities):
     """Estimate the probabilities of the contexts, if they are not known.
 
-    The estimate is the share of rounds seen, with one round's weight spread evenly beforehand, so that a context that
+    The estimate is the share of rounds seen, with a prior weight of one round spread evenly, so that a context that
     has not occurred yet is planned for.
     """
     if settings[0].estimate_contexts != 0.0:

@@ -1,4 +1,4 @@
-"""The rule behind OLP, OPLP, BLP and Greedy: plan with bounds whose side is set by two dials."""
+"""The rule behind OLP, OPLP, BLP and Greedy: plan with confidence bounds that two dials set."""
 
 from typing import ClassVar
 
@@ -13,10 +13,10 @@ from arcbandit.policies.plans import begin_planning, explore, outcome_of_fallbac
 
 @kernel
 def allocate(learner, context, t, stream):
-    """Write the plan of the rule's own problem, or of LP(UCB, UCB) if that is infeasible; return how it came about.
+    """Write the plan of the rule's own problem, or of LP(UCB, UCB) if that is infeasible; return an Outcome.
 
-    When LP(UCB, UCB) is infeasible as well, the plan is the one of least shortfall. Columns of contexts with arms
-    never played are uniform over these.
+    If LP(UCB, UCB) is infeasible as well, the plan is the one of least shortfall. In contexts with arms that were
+    never played, the column is uniform over these.
     """
     dials = learner.dials[0]
     begin_planning(learner)
@@ -42,8 +42,8 @@ class LinearProgramRule(Policy):
     """Plan each round with objective mean + optimism * radius and constraints mean + caution * radius.
 
     OLP is (1, 1) and OPLP (1, -1) [benyahmed2025], Greedy (0, 0) and BLP (1, 0). A caution between -1 and 1 moves along
-    the frontier between violation of the floors (caution 1) and regret (caution -1). Where the plan is infeasible
-    LP(UCB, UCB) takes its place, and where that is infeasible too, the plan that falls short of the floors least.
+    the frontier between violation of the floors (caution 1) and regret (caution -1). If the problem is infeasible,
+    LP(UCB, UCB) is used instead and, if that is infeasible too, the plan of least shortfall.
 
     >>> policy = LinearProgramRule([0.1, 0.1], [0.5, 0.5], optimism=1, caution=-0.5, seed=1)
     >>> for round_number in range(200):
@@ -55,6 +55,7 @@ class LinearProgramRule(Policy):
     """
 
     name = "linear-program"
+    reference = "benyahmed2025"
     allocate = staticmethod(allocate)
     plans = True
     dials: ClassVar[tuple[Dial, ...]] = (

@@ -1,4 +1,4 @@
-"""LOE2D: queues of unmet floors, and exploration by inverse gaps."""
+"""LOE2D: queues of unmet floors, and exploration by inverse gap weighting."""
 
 import enum
 import math
@@ -23,19 +23,20 @@ class ByArmRow(enum.IntEnum):
 
 
 class PairScratch(enum.IntEnum):
-    """What is worked out per pair."""
+    """What is computed per pair."""
 
     SCORES = 0
 
 
 @kernel
 def allocate(learner, context, t, stream):
-    """Write inverse gaps of L = mean (1 + Q / V), at rate 2 gamma beta with beta = V / (V + sum Q)."""
+    """Write the inverse gap weights of L = mean (1 + Q / V), at rate 2 gamma beta with beta = V / (V + sum Q)."""
     allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
+    unit = learner.settings[0].mean_bound
     settings = learner.settings
     horizon = max(settings[0].horizon, 2.0)
-    error = squared_regression_error(learner)
+    error = squared_regression_error(allocation.size, learner.settings[0].horizon)
     penalty = max(learner.dials[0].penalty_scale * math.sqrt(horizon * error) * math.log(horizon), 1.0 / LARGEST)
     rate = 2.0 * min(learner.dials[0].exploration_scale * n_arms * math.sqrt(horizon / error), LARGEST)
     queues = learner.memory.by_arm[ByArmRow.QUEUE]
@@ -45,9 +46,9 @@ def allocate(learner, context, t, stream):
         length += queues[arm]
     for column in range(n_contexts):
         for arm in range(n_arms):
-            # beta is taken into the score, where it cancels the V that L is divided by.
+            # beta is moved into the score, where it cancels the division by V in L.
             weight = (penalty + queues[arm]) / length
-            scores[arm, column] = weight * scaled_bound(learner, arm, column, 0.0)
+            scores[arm, column] = weight * scaled_bound(learner.statistics, unit, arm, column, 0.0)
         write_inverse_gaps(scores, learner.problem.available, column, rate, allocation)
     return Outcome.PLANNED
 
@@ -55,16 +56,17 @@ def allocate(learner, context, t, stream):
 @kernel
 def learn(learner, context, arm, reward):
     """Let the queues grow by the floors, and that of the arm fall by its reward."""
-    add_to_queues(learner, arm, reward, learner.memory.by_arm[ByArmRow.QUEUE])
+    queues = learner.memory.by_arm[ByArmRow.QUEUE]
+    add_to_queues(learner.problem.floors, learner.settings[0].mean_bound, arm, reward, queues)
 
 
 class LOE2D(Policy):
     """Lyapunov optimisation, from estimation to decision [guo2024].
 
-    A queue Q gathers what each arm's realised rewards miss of its floor. Shares fall with the gap in
-    mean * (1 + Q / V): pi = 1 / (eta + 2 gamma beta gap). By theory V = sqrt(T U) log T and gamma = K sqrt(T / U)
+    A queue Q accumulates how far each arm's realised rewards fall short of its floor. Shares fall with the gap in
+    mean * (1 + Q / V): pi = 1 / (eta + 2 gamma beta gap). In theory V = sqrt(T U) log T and gamma = K sqrt(T / U)
     with U = kappa log T. Adapted: means of pairs are the regression, and a pair never played counts as the best.
-    With V that large floors are hardly enforced before T = 50,000: turn `penalty_scale` down.
+    With such a large V, floors are hardly enforced before T = 50,000: turn `penalty_scale` down.
 
     >>> policy = LOE2D([0.1, 0.1], [0.5, 0.5], reward_bounds=(0, 1), horizon=1000, seed=1)
     >>> for round_number in range(1000):
@@ -75,6 +77,7 @@ class LOE2D(Policy):
     """
 
     name = "loe2d"
+    reference = "guo2024"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_arm=ByArmRow, scratch_by_pair=PairScratch)

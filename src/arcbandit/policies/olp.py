@@ -21,5 +21,6 @@ class OLP(LinearProgramRule):
     """
 
     name = "olp"
+    reference = "benyahmed2025"
     dials = ()
     preset: ClassVar = {"optimism": 1.0, "caution": 1.0}

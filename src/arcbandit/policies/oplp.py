@@ -8,7 +8,7 @@ from arcbandit.policies.linear_program import LinearProgramRule
 class OPLP(LinearProgramRule):
     """Optimistic-pessimistic linear programming: LP(UCB, LCB) each round (Ben Yahmed et al., MAB-ARC [benyahmed2025]).
 
-    Where that is infeasible, as it is at first, LP(UCB, UCB) takes its place. Violation of the floors grows like
+    While that is infeasible, as in the first rounds, LP(UCB, UCB) is used instead. Violation of the floors grows like
     log(T)^2, regret like sqrt(T).
 
     >>> policy = OPLP([0.1, 0.1], [0.5, 0.5], arms=["left", "right"], contexts=["day", "night"], seed=1)
@@ -22,5 +22,6 @@ class OPLP(LinearProgramRule):
     """
 
     name = "oplp"
+    reference = "benyahmed2025"
     dials = ()
     preset: ClassVar = {"optimism": 1.0, "caution": -1.0}

@@ -37,13 +37,13 @@ class ByArmRow(enum.IntEnum):
 
 
 class PairScratch(enum.IntEnum):
-    """What is worked out per pair."""
+    """What is computed per pair."""
 
     BOUNDS = 0
 
 
 class ArmScratch(enum.IntEnum):
-    """What is worked out per arm."""
+    """What is computed per arm."""
 
     GAPS = 0
 
@@ -58,24 +58,26 @@ def step_optimistic_dual(n_arms, queues, before, gaps):
 
 @kernel
 def allocate(learner, context, t, stream):
-    """Write the softmax of logits that grow by (1 + Q) U / alpha each round, then move the dual as it expects to earn.
+    """Write the softmax of logits that grow by (1 + Q) U / alpha each round, then step the dual by expected revenue.
 
     The logits are kept relative to the largest of their column.
     """
     allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
+    unit = learner.settings[0].mean_bound
+    floors = learner.problem.floors
     settings = learner.settings
     logits = learner.memory.by_pair[ByPairRow.LOGITS]
     bounds = learner.memory.scratch_by_pair[PairScratch.BOUNDS]
     gaps = learner.memory.scratch_by_arm[ArmScratch.GAPS]
     factor = radius_factor(allocation.size, t, settings[0].noise_scale)
     for arm in range(n_arms):
-        gaps[arm] = scaled_floor(learner, arm)
+        gaps[arm] = scaled_floor(floors, unit, arm)
     for column in range(n_contexts):
         top = -math.inf
         for arm in range(n_arms):
             if learner.problem.available[arm, column]:
-                bounds[arm, column] = min(scaled_bound(learner, arm, column, factor), 1.0)
+                bounds[arm, column] = min(scaled_bound(learner.statistics, unit, arm, column, factor), 1.0)
                 logits[arm, column] += scaled(
                     (1.0 + learner.memory.by_arm[ByArmRow.QUEUE, arm]) * bounds[arm, column], learner.dials[0].alpha
                 )
@@ -102,12 +104,14 @@ def allocate(learner, context, t, stream):
 
 @kernel
 def learn(learner, context, arm, reward):
-    """Move the dual as the round earned, if that is what it sees."""
+    """Step the dual by the realised reward, if that is what it sees."""
     if learner.dials[0].dual == Dual.REALISED:
+        unit = learner.settings[0].mean_bound
+        floors = learner.problem.floors
         n_arms = learner.problem.available.shape[0]
         gaps = learner.memory.scratch_by_arm[ArmScratch.GAPS]
         for other in range(n_arms):
-            gaps[other] = scaled_floor(learner, other)
+            gaps[other] = scaled_floor(floors, unit, other)
         gaps[arm] -= scaled(reward, learner.settings[0].mean_bound)
         step_optimistic_dual(
             n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps
@@ -117,9 +121,9 @@ def learn(learner, context, arm, reward):
 class Optimistic3(Policy):
     """Optimistic primal-dual with softmax [guo2025].
 
-    Each context has a logit for each arm, which grows by its upper bound times 1 + Q, Q the price of the arm's floor;
-    w(t) is their softmax, and Q follows the shortfall expected of it, extrapolated by one round. No step size.
-    Adapted: several floors, one softmax for each context, and the expected shortfall summed over contexts by their
+    Each pair has a logit that grows by its upper bound times 1 + Q, where Q is the price of the arm's floor; w(t) is
+    the softmax over arms, and Q follows its expected shortfall, extrapolated by one round. There is no step size.
+    Adapted: several floors, one softmax per context, and the expected shortfall summed over contexts by their
     probabilities. On the paper's instance nu it behaves like OLP: regret flat, violation like sqrt(T). With `dual`
     "context" or "realised" it oscillates and does far worse.
 
@@ -132,6 +136,7 @@ class Optimistic3(Policy):
     """
 
     name = "optimistic3"
+    reference = "guo2025"
     allocate = staticmethod(allocate)
     learn = staticmethod(learn)
     rows = Rows(by_pair=ByPairRow, by_arm=ByArmRow, scratch_by_pair=PairScratch, scratch_by_arm=ArmScratch)

@@ -1,7 +1,7 @@
 """What rules that plan have in common: from statistics to coefficients, and from these to a plan.
 
-A rule calls `begin_planning`, then `plan_with_bounds` or, after it wrote coefficients of its own, `plan_as_written`
-until one is feasible, says by `outcome_of_fallback` how the last one went, and ends with `explore`.
+A rule calls `begin_planning`; then `plan_with_bounds`, or `plan_as_written` after writing its own coefficients, until
+one is feasible; then `outcome_of_fallback` with the status of the last one; and finally `explore`.
 """
 
 from arcbandit.compilation.compile import kernel, rare_kernel
@@ -17,7 +17,7 @@ from arcbandit.kernels.planner import Coefficient, begin_plan, plan_again, set_l
 from arcbandit.kernels.program import PlanStatus, Program
 from arcbandit.policies.learner import Outcome, Progress
 
-LEAST_REACH = 1e-150  # a reward may be divided by it
+LEAST_REACH = 1e-150  # small, but rewards can be divided by it
 
 
 @rare_kernel
@@ -44,7 +44,7 @@ def begin_planning(learner):
 
 @kernel
 def reward_bounds(learner, factor):
-    """Bounds (low, high) that stand for the infinite ones of a pair never played: given ones, or guessed ones.
+    """Bounds (low, high) that replace the infinite ones of a pair never played: as given, or guessed.
 
     `factor` is the radius of a pair played once.
     """
@@ -56,7 +56,7 @@ def reward_bounds(learner, factor):
 
 @kernel
 def prepare_bounds(learner, t, optimism, caution):
-    """Set the leans and, while some pair was never played, write means and roots in which bounds stand for its own.
+    """Set the leans and, while some pair was never played, write means and roots with finite bounds for such pairs.
 
     Return whether the statistics themselves are the coefficients.
     """
@@ -66,7 +66,7 @@ def prepare_bounds(learner, t, optimism, caution):
         set_leans(planner, optimism * factor, caution * factor)
         return True
     low, high = reward_bounds(learner, factor)
-    # So many roots on either side of the middle are the bounds that stand for infinite ones.
+    # Middle plus or minus root times reach are the finite bounds of a pair never played.
     reach = max(factor, LEAST_REACH)
     set_leans(planner, optimism * reach, caution * reach)
     root = 0.5 * (high - low) / reach
@@ -125,7 +125,7 @@ def plan_as_written(learner, place, least_shortfall):
 
 @kernel
 def outcome_of_fallback(learner, status):
-    """How a plan with the least shortfall came about, by its PlanStatus; where the solver found none, play alike."""
+    """The Outcome of a fallback plan, from its PlanStatus; if the solver found none, write a uniform allocation."""
     if status == PlanStatus.OPTIMAL:
         return Outcome.PLANNED.value
     if status == PlanStatus.INFEASIBLE:
@@ -136,7 +136,7 @@ def outcome_of_fallback(learner, status):
 
 @kernel
 def explore(learner):
-    """While some pair was never played, let contexts with such arms play one of these; return the outcome to add."""
+    """In contexts with arms that were never played, play one of these; return the Outcome to add."""
     if learner.progress[Progress.ALL_PLAYED] == 0:
         explore_unplayed(learner.statistics, learner.problem.available, learner.allocation)
         return Outcome.EXPLORED.value

@@ -1,4 +1,4 @@
-"""The problem that a policy is told, read from what a user gives and checked."""
+"""The problem that a policy is told: a user's input, read and checked."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +34,7 @@ def told_problem(
     group_floors: Iterable[GroupFloor],
     available: "Table | None",
 ) -> ToldProblem:
-    """The problem of a policy's arguments."""
+    """The problem that a policy's arguments describe."""
     if context_probabilities is None:
         context_probabilities, contexts = even_probabilities(contexts)
     counted = whole("contexts", contexts, 1) if is_whole(contexts) else None

@@ -68,7 +68,7 @@ def _loaded(point: EntryPoint) -> type[Policy]:
             f"Policy {point.name!r} must be a subclass of Policy with a rule, but {where} is {shown(kind)}."
         )
     if kind.name != point.name:
-        raise InvalidInputError(f"Policy {point.name!r} must go by the name of {where}, but its name is {kind.name!r}.")
+        raise InvalidInputError(f"Policy {point.name!r} must have the name of {where}, but its name is {kind.name!r}.")
     return kind  # type: ignore[no-any-return]
 
 
@@ -76,7 +76,7 @@ POLICIES: Mapping[str, type[Policy]] = Policies()
 
 
 def policy(name: str, *problem: Any, **settings: Any) -> Any:
-    """The policy of that name, with the arguments of its class: at work with a problem, a configuration without.
+    """The policy of that name, with the arguments of its class: at work or, without a problem, a configuration.
 
     >>> policy("olp", [0.1, 0.2], [0.5, 0.5]).decide(0).round_number
     1
@@ -85,6 +85,6 @@ def policy(name: str, *problem: Any, **settings: Any) -> Any:
 
 
 def restore(snapshot: Any, *, worker: int | None = None) -> Policy:
-    """The policy of a snapshot, of whatever class it was; with `worker`, taken up by that worker."""
+    """The policy of a snapshot, of any class; with `worker`, it continues as that worker."""
     instance_of("snapshot", snapshot, dict)
     return POLICIES[known_name("policy", snapshot.get("policy"), POLICIES)].restore(snapshot, worker=worker)

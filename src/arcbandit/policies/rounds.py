@@ -1,4 +1,4 @@
-"""The rounds of a policy at work, compiled per rule: decide, and learn from rewards whenever they come."""
+"""The rounds of a policy at work, compiled per rule: decide, and learn from rewards whenever they arrive."""
 
 import functools
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from arcbandit.kernels.planner import measure_soon
 from arcbandit.kernels.sampling import arm_from_uniform
 from arcbandit.policies.learner import Learner, Progress, Replan, Stream, estimate_probabilities, observe_context
 
-# What stands for the kernels of a rule in the functions below, until `bound` gives each rule a copy with its own.
+# Placeholders for a rule's kernels in the functions below: `bound` gives each rule copies with its own.
 rule_allocate: Any = None
 rule_learn: Any = None
 choose_allocation: Any = None
@@ -22,17 +22,18 @@ take_in_reward: Any = None
 unpack_work: Any = None
 unpack_batch: Any = None
 unpack_log: Any = None
+PLANS: bool = False
 
 
 class Work(NamedTuple):
     """A policy at work as compiled code sees it."""
 
     learner: Learner
-    stream: Stream  # without a number, which is that of the decision
+    stream: Stream  # its number is set for each decision
 
 
 class Batch(NamedTuple):
-    """Many decisions: the contexts, and room for what is decided."""
+    """Many decisions: the contexts, and room for the results."""
 
     contexts: np.ndarray  # int64, shape (N,)
     arms: np.ndarray  # int64, shape (N,)
@@ -63,21 +64,21 @@ PACKED_NO_LOG = packed(NO_LOG)
 
 @kernel
 def learn_nothing(learner, context, arm, reward):
-    """What a rule learns that goes by the statistics alone."""
+    """The `learn` of a rule that needs only the statistics."""
 
 
 def choose(learner, context, t, stream):
     """Write w(t), shape (K, C), for the round whose context was just seen; return its Outcome.
 
-    Random numbers go by the stream, and what was learnt by t: rewards that come in batches, or from others, move t on
-    without a decision, and leave it where it was between two of them.
+    Random numbers depend on the stream, confidence bounds on t. The two differ: rewards that arrive in batches, or
+    from elsewhere, advance t without a decision, and t may stay the same from one decision to the next.
     """
     observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
     return rule_allocate(learner, context, t, stream)
 
 
 def take_in(learner, context, arm, reward):
-    """Take in the reward of a round."""
+    """Learn from the reward of a round."""
     record_reward(learner.statistics, arm, context, reward)
     rule_learn(learner, context, arm, reward)
 
@@ -91,12 +92,12 @@ class RuleKernels(NamedTuple):
 
 @functools.cache
 def rule_kernels(allocate: Callable[..., Any], learn: Callable[..., Any]) -> RuleKernels:
-    """The kernels of a rule with what all rules have in common."""
+    """The kernels of a rule, combined with what all rules share."""
     return RuleKernels(bound(kernel, choose, rule_allocate=allocate), bound(kernel, take_in, rule_learn=learn))
 
 
 def decide(numbers, context, batch_numbers):
-    """Decide for the contexts of a batch, one after the other, or, if it is empty, for a context.
+    """Decide for each context of a batch in turn or, if it is empty, for one context.
 
     Return (arm, probability, t, number of the decision) of the last one.
     """
@@ -134,13 +135,14 @@ def decide(numbers, context, batch_numbers):
 
 
 def learn(numbers, context, arm, reward, log_numbers):
-    """Take in the rewards of a log, one after the other, or, if it is empty, one reward."""
+    """Learn from the rewards of a log in turn or, if it is empty, from one reward."""
     learner, _ = unpack_work(numbers)
     log = unpack_log(log_numbers)
     many = log.rewards.shape[0]
     if log.counted:
-        if learner.settings[0].estimate_contexts != 0.0:
-            measure_soon(learner.planner)
+        if PLANS:  # noqa: SIM102, the compiler leaves out what stands under a constant alone
+            if learner.settings[0].estimate_contexts != 0.0:
+                measure_soon(learner.planner)
         for place in range(many):
             learner.statistics.context_counts[log.contexts[place]] += 1.0
         estimate_probabilities(learner.settings, learner.statistics, learner.problem.context_probabilities)
@@ -154,21 +156,24 @@ def learn(numbers, context, arm, reward, log_numbers):
 
 
 class WorkKernels(NamedTuple):
-    """What Python calls of a policy at work; `packed` numbers in place of tuples."""
+    """The kernels of a policy at work that Python calls, with `packed` numbers instead of tuples."""
 
     decide: Callable[..., Any]
     learn: Callable[..., Any]
 
 
-def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], work: Work) -> WorkKernels:
+def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, work: Work) -> WorkKernels:
     """The compiled rounds of a rule, for learners of this kind."""
-    return _work_kernels(allocate, learn, kind_of(work))
+    return _work_kernels(allocate, learn, plans, kind_of(work))
 
 
 @functools.cache
-def _work_kernels(rule_allocate: Callable[..., Any], rule_learn: Callable[..., Any], kind: Any) -> WorkKernels:
+def _work_kernels(
+    rule_allocate: Callable[..., Any], rule_learn: Callable[..., Any], plans: bool, kind: Any
+) -> WorkKernels:
     kernels = rule_kernels(rule_allocate, rule_learn)
     names = {
+        "PLANS": plans,
         "choose_allocation": kernels.choose_allocation,
         "take_in_reward": kernels.take_in_reward,
         "unpack_work": unpacker(kind),

@@ -6,10 +6,10 @@ from arcbandit.policies.context_free import ContextFreeRule
 
 
 class SGOC(ContextFreeRule):
-    """Greedy shares without contexts, q = lambda / mean [baudry2024].
+    """Greedy shares that ignore contexts, q = lambda / mean [baudry2024].
 
-    Where these sum to more than 1, or a mean does not exceed its floor, the shares are those of DOC. Adapted as DOC
-    is. Its violation lies between those of SPOC and DOC; BLP is its form with contexts.
+    If these sum to more than 1, or a mean does not exceed its floor, the shares are those of DOC. Adapted like DOC.
+    Its violation lies between those of SPOC and DOC; BLP is its contextual form.
 
     >>> policy = SGOC([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), noise_scale=0.1, seed=1)
     >>> for round_number in range(1000):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def snapshot_of(state: State) -> dict[str, Any]:
-    """Everything that decides what comes next."""
+    """Everything that determines future decisions."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -98,8 +98,8 @@ def _planner(state: State) -> dict[str, Any]:
 
 
 def restored_state(kind: "type[Policy]", snapshot: Mapping[str, Any], worker: int | None) -> State:
-    """The state that a snapshot was taken of; with another `worker` number, on a stream of its own."""
-    configured(kind)  # refuses a class that is no rule
+    """The state of a snapshot; with a different `worker` number, on a stream of its own."""
+    configured(kind)  # refuses a class that is not a rule
     latest = of_latest_version(snapshot, kind)
     check_snapshot(latest, kind)
     state = _restored(kind, latest["configuration"], latest["statistics"], latest["planner"])

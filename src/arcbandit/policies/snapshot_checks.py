@@ -1,8 +1,8 @@
-"""The strict check of a snapshot: every field of exactly its type and shape, and together what a policy can write.
+"""The strict check of a snapshot: every field has exactly its type and shape, and together they are consistent.
 
-The kernels index with what a snapshot says and check nothing, and a snapshot comes from a file that anybody may have
-edited. So nothing is converted here: a list is a list of the right length, True is a boolean and 1 is not, and a
-restored policy gives the same snapshot again.
+Kernels use a snapshot's numbers as indices unchecked, and a snapshot comes from a file that anybody may have edited. So
+nothing is converted here: a list must be a list of the right length, True is a boolean and 1 is not, and a restored
+policy gives the same snapshot again.
 """
 
 import math
@@ -21,13 +21,13 @@ from arcbandit.kernels.program import Column
 if TYPE_CHECKING:
     from arcbandit.policies.base import Policy
 
-MOST_PULLS = 2**53  # beyond it a count is not exact
-MOST_ROUNDS = 2**61  # twice as many still fit 64 bits
+MOST_PULLS = 2**53  # above this, a count is not exact
+MOST_ROUNDS = 2**61  # twice as many still fit in 64 bits
 BOUNDS_TOLERANCE = 1e-9  # relative: by how much rounding may take a mean out of the bounds of its rewards
 
 
 class Size(NamedTuple):
-    """How many there are of what the lists of a snapshot run over."""
+    """The lengths that the lists of a snapshot may have."""
 
     arms: int
     contexts: int
@@ -39,11 +39,11 @@ class Size(NamedTuple):
         return self.rows + 1
 
 
-Check = Callable[[str, Any, Size], None]  # where the value stands, the value, how many arms and contexts there are
+Check = Callable[[str, Any, Size], None]  # the path of the value, the value, the numbers of arms and contexts
 
 
 def number(where: str, value: Any, size: Size) -> None:
-    """A finite float, or an integer that is one exactly, as JSON may write it."""
+    """A finite float, or an integer that equals one exactly, as JSON may write it."""
     if type(value) not in (int, float) or (type(value) is int and abs(value) > MOST_PULLS) or not math.isfinite(value):
         _refuse(where, "a finite number", value)
 
@@ -76,7 +76,7 @@ def optional(check: Check) -> Check:
 
 
 def list_of(check: Check, *lengths: str | int | None) -> Check:
-    """Lists in lists, each as long as the size of that name, as the number, or of any length (None)."""
+    """Nested lists, whose lengths are given by the name of a size, as a number, or as None for any length."""
 
     def check_list(where: str, value: Any, size: Size) -> None:
         length = getattr(size, lengths[0]) if isinstance(lengths[0], str) else lengths[0]
@@ -90,7 +90,7 @@ def list_of(check: Check, *lengths: str | int | None) -> Check:
 
 
 def table(**checks: Check) -> Check:
-    """A dict with these fields and no other."""
+    """A dict with exactly these fields."""
     return lambda where, value, size: _check_fields(where, value, checks, size)
 
 
@@ -108,8 +108,8 @@ FORMAT = "arcbandit-policy"
 VERSION = 3
 PARTS = {"configuration": 1, "statistics": 1, "planner": 1}  # with their versions
 
-# What each field must be. Whether names are unique, floors non-negative and so on is for the constructor to say; what
-# must hold between fields, for the functions below.
+# What each field must be. The constructor checks whether names are unique, floors non-negative and so on; the functions
+# below check what must hold between fields.
 HEAD: dict[str, Check] = {"format": anything, "version": anything, "policy": anything, **dict.fromkeys(PARTS, anything)}
 CONFIGURATION: dict[str, Check] = {
     "version": anything,
@@ -218,7 +218,7 @@ def _check_fields(where: str, value: Any, checks: Mapping[str, Check], size: Siz
             raise InvalidInputError(f"{where} must be complete, but the field {field!r} is missing.")
     for field, part in value.items():
         if field not in checks:
-            raise InvalidInputError(f"{where} must have the fields {', '.join(checks)} alone, got {shown(field)}.")
+            raise InvalidInputError(f"{where} must have only the fields {', '.join(checks)}, got {shown(field)}.")
         checks[field](f"{where}[{field!r}]", part, size)
 
 
@@ -244,9 +244,9 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     pulls, means, roots = by_pair[ByPair.PULLS], by_pair[ByPair.MEAN], by_pair[ByPair.INVERSE_ROOT]
     for field, values in (("by_pair", pulls), ("context_counts", counts)):
         counted = (values >= 0) & (values <= MOST_PULLS) & (values == np.floor(values))
-        _require_all(f"statistics.{field}", counted, "non-negative whole numbers where it counts", values)
+        _require_all(f"statistics.{field}", counted, "non-negative whole numbers as counts", values)
     played = pulls > 0
-    # The square root and the quotient are rounded alike here and in the kernel that records a reward.
+    # The square root and the quotient round the same way here and in the kernel that records a reward.
     exact = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=played)
     _require_all("statistics.by_pair", roots == exact, "n^(-1/2) of its own counts n", roots)
     _require_all("statistics.by_pair", played | (means == 0), "a mean of 0 where nothing was played", means)
@@ -256,7 +256,7 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     _require_all("statistics.by_pair", within, f"means from {low:g} to {high:g}", means)
     rewards, decisions = statistics["rewards"], statistics["decisions"]
     _require("statistics.rewards", rewards == sum(map(int, pulls.flat)), "the sum of the counts of pairs", rewards)
-    # Contexts are counted with decisions, and with rewards of a log if asked for.
+    # Contexts are counted with decisions and, on request, with rewards of a log.
     _require(
         "statistics.decisions",
         decisions <= sum(map(int, counts)),
@@ -282,14 +282,14 @@ def _check_progress(
         pulls = np.array(statistics["by_pair"][ByPair.PULLS])
         played = bool((pulls[np.array(configuration["available"])] > 0).all())
         _require("planner.all_played", plans and played, "False while a pair is still to be played", True)
-    latest = max(statistics["decisions"], statistics["rewards"]) + 1  # that can have been planned for
+    latest = max(statistics["decisions"], statistics["rewards"]) + 1  # round that can have been planned for
     rhythm, due = configuration["replan"], planner["next_plan"]
     last = 1 if rhythm == "always" else 2 * latest if isinstance(rhythm, str) else latest + rhythm
     _require("planner.next_plan", due <= last, f"at most {last}", due)
 
 
 def _check_basis(basis: Mapping[str, Any], size: Size) -> None:
-    """The pairs and rows that the planner will look up, and scales that round nothing."""
+    """The pairs and rows that the planner will look up, and the scales, which must not cause rounding."""
     key, slot_arm, slot_context = (np.array(basis[name]) for name in ("key", "slot_arm", "slot_context"))
     where = "planner.basis"
     _require_all(f"{where}.key", key < size.arms, f"arms below {size.arms}, or -1", key)

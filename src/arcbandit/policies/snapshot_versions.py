@@ -1,4 +1,4 @@
-"""Snapshots of earlier versions as ones of the latest."""
+"""Converts snapshots of earlier versions to the latest one."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -93,7 +93,7 @@ def _present(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, A
 
 
 def _memory_by_name(memory: Mapping[str, Any], kind: "type[Policy]") -> dict[str, dict[str, Any]]:
-    """What a rule kept: in rows of one array, with one place behind those of the arms, and one matrix."""
+    """A rule's memory by name; it used to be one array, with an extra place after those of the arms, and one matrix."""
     rows = kind.rows
     by_arm = memory.get("by_arm")
     by_arm = by_arm if type(by_arm) is list and all(type(row) is list and row for row in by_arm) else []

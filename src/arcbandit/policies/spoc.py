@@ -6,11 +6,11 @@ from arcbandit.policies.context_free import ContextFreeRule
 
 
 class SPOC(ContextFreeRule):
-    """Pessimistic shares without contexts, q = lambda / LCB [baudry2024].
+    """Pessimistic shares that ignore contexts, q = lambda / LCB [baudry2024].
 
-    Where these sum to more than 1, or a lower bound does not exceed its floor, the shares are those of DOC. Adapted
-    as DOC is. Where the floors can be met without contexts the violation stays flat; the regret against a plan with
-    contexts is linear. Where they cannot, SPOC is DOC.
+    If these sum to more than 1, or a lower bound does not exceed its floor, the shares are those of DOC. Adapted like
+    DOC. If the floors can be met without contexts, the violation stays flat; the regret against a plan with contexts
+    is linear. If they cannot, SPOC is DOC.
 
     >>> policy = SPOC([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), noise_scale=0.1, seed=1)
     >>> for round_number in range(1000):

@@ -1,8 +1,8 @@
-"""A policy's state at work: what it was told and calls things by, and the arrays that its kernels work on."""
+"""The state of a policy at work: its configuration, labels and floors, and the arrays that its kernels work on."""
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
 from arcbandit.kernels.confidence import ByPair, make_statistics
-from arcbandit.kernels.planner import make_planner
+from arcbandit.kernels.planner import Planner, make_planner
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import (
     SETTINGS,
@@ -31,7 +31,7 @@ Name = str | int
 
 @dataclass(frozen=True)
 class Labels:
-    """What arms and contexts are called: by name if they were named, and by index always."""
+    """The names of arms and contexts, if they were named; an index always works too."""
 
     arms: tuple[str, ...]
     contexts: tuple[str, ...]
@@ -59,7 +59,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class State:
-    """Everything that decides what a policy does next; its arrays change in place, anything else makes a new one."""
+    """Everything that determines what a policy does next; arrays change in place, other changes make a new state."""
 
     configuration: Configuration
     labels: Labels
@@ -80,15 +80,15 @@ class State:
 
     @functools.cached_property
     def kernels(self) -> WorkKernels:
-        """The compiled rounds of the rule, loaded or compiled at the first one."""
+        """The compiled rounds of the rule, loaded or compiled on first use."""
         kind = self.configuration.kind
-        return work_kernels(kind.allocate, kind.learn, self.work)
+        return work_kernels(kind.allocate, kind.learn, kind.plans, self.work)
 
     @functools.cached_property
     def hot(self) -> tuple[Any, ...]:
-        """What `decide` and `update` need, in one place: looking it up piece by piece would take longer than deciding.
+        """What `decide` and `update` need, in one tuple: looking up each part would take longer than deciding.
 
-        Kernels, numbers, the columns and rows by name (none if they go by index), and their counts.
+        Kernels, numbers, the columns and rows by name (none if they have no names), and their counts.
         """
         labels = self.labels
         return (
@@ -118,7 +118,7 @@ def make_state(
     probabilities: NDArray[np.float64],
     available: NDArray[np.bool_],
 ) -> State:
-    """A state in which nothing was seen yet."""
+    """A state before anything was seen."""
     kind = configuration.kind
     if floors.groups and not kind.supports_group_floors:
         raise InvalidInputError(f"{kind.__name__} does not keep group floors; give none.")
@@ -133,10 +133,11 @@ def make_learner(
     kind = configuration.kind
     rows = floors.coupling_rows()
     n_arms, n_contexts = available.shape
-    planner_shape = (n_arms, n_contexts, len(floors), rows.arm_rows.shape[1]) if kind.plans else (0, 0, 0, 1)
     dials = {dial.name: dial.number(configuration.dial_values[dial.name]) for dial in kind.dials}
     progress = np.zeros(len(Progress), dtype=np.int64)
     progress[Progress.NEXT_PLAN] = 1
+    # Without a planner there is less to compile.
+    planner = make_planner(n_arms, n_contexts, len(floors), rows.arm_rows.shape[1]) if kind.plans else ()
     return Learner(
         problem=KnownProblem(
             context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),
@@ -148,7 +149,7 @@ def make_learner(
         dials=record_of({**kind.preset, **dials}),
         statistics=make_statistics(n_arms, n_contexts),
         memory=make_memory(kind.rows, n_arms, n_contexts),
-        planner=make_planner(*planner_shape),
+        planner=cast(Planner, planner),
         progress=progress,
         allocation=np.ascontiguousarray(available / available.sum(axis=0)),
     )
@@ -169,7 +170,7 @@ def _settings(configuration: Configuration) -> np.ndarray:
     if kind.needs_mean_bound:
         if bound is None or not bound > 0:
             raise InvalidInputError(
-                f"{kind.__name__} scales rewards to [0, 1]: mean_bound, or the upper one of reward_bounds, "
+                f"{kind.__name__} scales rewards to [0, 1]: mean_bound, or the upper of the reward_bounds, "
                 f"must be positive, got {bound}."
             )
         values.mean_bound = bound
@@ -186,7 +187,7 @@ def _settings(configuration: Configuration) -> np.ndarray:
 
 
 def pulls_of(state: State) -> NDArray[np.float64]:
-    """n: how many rewards of each pair were taken in, K x C."""
+    """n: the number of rewards seen of each pair, K x C."""
     return np.array(state.learner.statistics.by_pair[ByPair.PULLS])
 
 
@@ -198,7 +199,7 @@ def with_shape(
     probabilities: NDArray[np.float64],
     available: NDArray[np.bool_],
 ) -> State:
-    """What was learnt, in memory of another shape; plans start cold once."""
+    """What was learnt, in memory of another shape; the next plan starts cold."""
     old = state.learner
     learner = make_learner(state.configuration, floors, probabilities, available)
     arms, contexts = old.allocation.shape

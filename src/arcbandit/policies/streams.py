@@ -1,10 +1,10 @@
-"""Which stream of random numbers a policy draws from: one of its own for every worker that shares a seed."""
+"""Which stream of random numbers a policy draws from: workers that share a seed have one each."""
 
 import secrets
 
 import numpy as np
 
-SEED_BITS = 63  # kernels take a seed as a signed number of 64 bits
+SEED_BITS = 63  # kernels take a seed as a signed 64-bit number
 
 
 def system_seed() -> int:
@@ -18,10 +18,10 @@ def stream_of_worker(seed: int, worker: int) -> int:
 
 
 def stream_of_successor(stream: int, worker: int, decisions: int, rewards: int) -> int:
-    """The seed of the stream on which `worker` goes on with what another worker knows.
+    """The seed of the stream on which `worker` continues from another worker's snapshot.
 
-    It depends on how far that worker had come: one that takes up newer and newer snapshots of another, and has made
-    more decisions meanwhile than the other had, would meet its own earlier numbers again otherwise.
+    It depends on how far that other worker had come. Otherwise a worker that restores one newer snapshot after another,
+    and decides more often in between than the other worker does, would draw its own earlier numbers again.
     """
     return _derived(stream, worker, decisions, rewards)
 

@@ -1,4 +1,4 @@
-"""Thompson LP: plan with means drawn from what they may be."""
+"""Thompson LP: plan with means drawn from their posterior."""
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair, radius_factor
@@ -20,7 +20,7 @@ from arcbandit.policies.plans import (
 
 @rare_kernel
 def write_draws(statistics, noise_scale, share, high, attempt, stream, coefficients):
-    """Draw theta ~ N(mean, sigma^2 / n) for each pair; its `share` goes into the constraints as well."""
+    """Draw theta ~ N(mean, sigma^2 / n) for each pair; a `share` of its deviation goes into the constraints as well."""
     _, n_arms, n_contexts = coefficients.shape
     for arm in range(n_arms):
         for context in range(n_contexts):
@@ -39,7 +39,7 @@ def write_draws(statistics, noise_scale, share, high, attempt, stream, coefficie
 
 @kernel
 def allocate(learner, context, t, stream):
-    """Write the plan of the first feasible draw or, after so many, of LP(UCB, UCB); return how it came about."""
+    """Write the plan of the first feasible draw or, after too many draws, of LP(UCB, UCB); return an Outcome."""
     dials = learner.dials[0]
     noise_scale = learner.settings[0].noise_scale
     begin_planning(learner)
@@ -70,9 +70,9 @@ def allocate(learner, context, t, stream):
 class ThompsonLP(Policy):
     """Plan with a mean drawn for each pair (after LinConTS [saxena2020] and COLTS [gangrade2025]).
 
-    theta ~ N(mean, sigma^2 / n) is drawn once a pair; `share` of its deviation goes into the floors as well as into the
-    objective: 1 plans with the draw throughout, 0 meets the floors with plain means. An infeasible draw is drawn anew
-    up to `redraws` times, then LP(UCB, UCB) takes its place.
+    theta ~ N(mean, sigma^2 / n) is drawn once per pair; a `share` of its deviation goes into the floors as well as into
+    the objective: 1 plans with the draw throughout, 0 meets the floors with plain means. An infeasible draw is drawn
+    again up to `redraws` times; then LP(UCB, UCB) is used instead.
 
     >>> policy = ThompsonLP([0.1, 0.1], [0.5, 0.5], seed=1)
     >>> for round_number in range(200):
@@ -84,6 +84,7 @@ class ThompsonLP(Policy):
     """
 
     name = "thompson-lp"
+    reference = "saxena2020"
     allocate = staticmethod(allocate)
     plans = True
     dials = (

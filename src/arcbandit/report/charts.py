@@ -1,4 +1,4 @@
-"""Charts as data: what a figure shows, which the drawing engine draws and `alt_text` says in words."""
+"""Charts as data: what a figure shows, for the drawing engine to draw and `alt_text` to put in words."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 
 class Line(NamedTuple):
-    """Values over an axis, with an interval and a lighter band around it where there are any."""
+    """Values over an axis, optionally with an interval and a wider, lighter band."""
 
     label: str
     x: ArrayLike
@@ -17,11 +17,11 @@ class Line(NamedTuple):
     high: ArrayLike | None = None
     band_low: ArrayLike | None = None
     band_high: ArrayLike | None = None
-    place: int | None = None  # in the order of colours; by default that of the policy called so
+    place: int | None = None  # in the order of colours; by default that of the policy of this name
     marks: bool = False  # whether each point is marked
     joined: bool = True
     point_names: tuple[str, ...] = ()
-    below: bool = False  # whether the name of a guide stands below it
+    below: bool = False  # whether a guide's name is below it
 
 
 class Range(NamedTuple):
@@ -54,12 +54,12 @@ class Chart:
     end_labels: bool = False  # names where the lines end
     ranges: tuple[Range, ...] = ()  # one for each line, in rows under zero
     range_names: tuple[str, ...] = ()  # of their ends and middles
-    in_words: str = ""  # what there is to see; by default where the lines end
-    size: tuple[float, float] | None = None  # width and height of the axes in inches; by default as all others
+    in_words: str = ""  # the chart in words; by default where the lines end
+    size: tuple[float, float] | None = None  # width and height of the axes in inches; by default that of other charts
 
     @property
     def heading(self) -> str:
-        """The title, with the scale where it is not linear."""
+        """The title, with the scale if it is not linear."""
         return f"{self.title}, log-log" if self.x_log and self.y_log and self.title else self.title
 
 
@@ -83,11 +83,11 @@ class Sheet(NamedTuple):
     title: str
     charts: tuple[Chart | Matrix, ...]
     subtitle: str = ""
-    in_words: str = ""  # by default what each chart says in words
+    in_words: str = ""  # by default those of each chart
 
 
 def alt_text(shown: Chart | Matrix | Sheet) -> str:
-    """What a chart or a sheet of them shows, in words, for one who cannot see it."""
+    """What a chart or a sheet of charts shows, in words, for readers who cannot see it."""
     if isinstance(shown, Sheet):
         return shown.in_words or " ".join(alt_text(chart) for chart in shown.charts)
     if isinstance(shown, Matrix):
@@ -95,7 +95,7 @@ def alt_text(shown: Chart | Matrix | Sheet) -> str:
             f"{shown.y_label} {place}: {', '.join(f'{value:.3g}' for value in row)}"
             for place, row in enumerate(shown.values, start=1)
         )
-        return f"{shown.title}, a table of shares, a column for each {shown.x_label}. {rows}."
+        return f"{shown.title}, a table of shares, one column per {shown.x_label}. {rows}."
     kind = "Line plot" if any(line.joined for line in shown.lines) else "Dot plot"
     over = f"{shown.y_label or 'each name'} against {shown.x_label}"
     scale = " on logarithmic axes" if shown.x_log and shown.y_log else ""

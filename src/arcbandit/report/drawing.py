@@ -1,6 +1,6 @@
 """The drawing engine: one chart on one pair of matplotlib's axes.
 
-What is drawn is told by charts, how it looks by `look`, and how charts become figures and files by `figures`.
+`charts` says what is drawn, `look` how it looks, and `figures` how charts become figures and files.
 """
 
 import math
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-CLEAR_OF_CURVES = 1.6  # the factor by which a logarithmic axis ends beyond what it shows
-LOWEST = 1e-6  # of the largest value, below which a logarithmic chart shows nothing
-NOTHING = 1e-9  # a share below this is none
-RANGE_ROW = 0.13  # of the height above zero, a row of ranges
+CLEAR_OF_CURVES = 1.6  # the factor by which a logarithmic axis extends beyond what it shows
+LOWEST = 1e-6  # of the largest value; a logarithmic chart shows nothing smaller
+NOTHING = 1e-9  # a share below this counts as zero
+RANGE_ROW = 0.13  # height of a row of ranges, relative to the height above zero
 BAND_ALPHA, INTERVAL_ALPHA = 0.08, 0.18
 FAR_TO_THE_RIGHT = 0.15  # of the width of the axes
 LARGE = 1000  # numbers from here on are shortened, as 1k
@@ -137,12 +137,12 @@ def _shorten_large(axis: "Axis", largest: float) -> None:
 
 
 def _mark_logarithmic(axis: "Axis") -> None:
-    """Mark powers of ten or, where there is less than a decade between two, some numbers between them as well."""
+    """Mark powers of ten or, if fewer than two are visible, some numbers between them as well."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
     if len(_ticks(low, high, (1.0,))) >= 2:
-        # Minor ticks would be named where there is a decade or less, one name on top of the other.
+        # On an axis of a decade or less, matplotlib would label minor ticks, and the labels would overlap.
         axis.set_minor_formatter(NullFormatter())
         return
     for steps in ((1.0, 2.0, 5.0), tuple(range(1, 10))):
@@ -160,7 +160,7 @@ def _ticks(low: float, high: float, steps: Sequence[float]) -> list[float]:
 
 def _draw_guide(axes: "Axes", guide: Line) -> None:
     x, y = _floats(guide.x), _floats(guide.y)
-    # The line would run through a name on that side of its middle to which it turns.
+    # The line would run through a name on the side to which it curves.
     to_the_left = guide.below != (y[-1] >= y[0])
     axes.plot(x, y, color=GUIDE_COLOUR, linewidth=0.8, label=f"_guide {guide.label}")
     axes.annotate(
@@ -200,7 +200,7 @@ def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int, look: Look) -
             axes.fill_between(
                 x[shown], seen[shown], _floats(high)[shown], color=look["color"], alpha=alpha, linewidth=0
             )
-    # Markers keep their distance on the page, and those of different lines stand apart.
+    # Markers are evenly spaced on the page, and those of different lines are offset.
     every: Any = None if line.marks else (0.03 * (index + 1), 0.22)
     drawn: dict[str, Any] = {**look, "linestyle": look["linestyle"] if line.joined else "none"}
     axes.plot(x[shown], y[shown], linewidth=1.5, markersize=4, markevery=every, label=line.label, **drawn)
@@ -219,7 +219,7 @@ def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int, look: Look) -
 
 
 def _draw_labels(axes: "Axes", chart: Chart, looks: Sequence[Look], key: str) -> None:
-    """Each line's name at its end, moved up or down where two would overlap."""
+    """Each line's name at its end, moved up or down if two would overlap."""
     width, height = _inches(axes)
     texts = ["\n".join(broken_label(line.label)) for line in chart.lines]
     ends = [_height_of_end(axes, chart, line) for line in chart.lines]
@@ -269,7 +269,7 @@ def _height_of_end(axes: "Axes", chart: Chart, line: Line) -> float:
 
 
 def _draw_ranges(axes: "Axes", chart: Chart, looks: Sequence[Look]) -> None:
-    """Each line's range in a row of its own, its name at the right; the widest has room for the names of its parts."""
+    """Each line's range in its own row, with its name at the right; the parts are named on the widest one."""
     top = axes.get_ylim()[1]
     ticks = [tick for tick in axes.get_yticks() if 0.0 <= tick <= top]
     height = top * RANGE_ROW

@@ -1,4 +1,4 @@
-"""Charts of how the epochs of a summary are spread: where they end, and on the way there."""
+"""Charts of the distribution of a summary's epochs: at the end, and on the way there."""
 
 import math
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ from arcbandit.simulation.summary import Summary
 
 Floats = NDArray[np.float64]
 
-# The shares of epochs below the values that are named: the band's ends and its middle.
+# The quantiles that are named: the ends of the band and its middle.
 NAMED_SHARES = {"5 %": BAND[0], "50 %": 0.5, "95 %": BAND[1]}
-# Of the epochs, at either end; an axis that reached to the last of them would have little room for the others.
+# Share of epochs left out at either end; an axis that reached the last of them would leave little room for the others.
 UNSHOWN = 0.0005
 
 
 class Density(NamedTuple):
-    """How the logarithm (to base 10) of positive values is spread, in steps; the area is the share of epochs."""
+    """The density of the logarithm (to base 10) of positive values, in steps; an area is a share of epochs."""
 
     edges: Floats  # one more than heights
     heights: Floats
 
 
 def density(summary: Summary, metric: str, policy: str) -> Density | None:
-    """Of a metric at the last checkpoint; None if it is positive in no epoch."""
+    """The density of a metric at the last checkpoint; None if it is positive in no epoch."""
     edges, counts = summary.histogram(metric, policy)
     below = np.cumsum(counts)
     few = UNSHOWN * summary.epochs
@@ -37,7 +37,7 @@ def density(summary: Summary, metric: str, policy: str) -> Density | None:
     if shown.size == 0:
         return None
     first, last = int(shown[0]), int(shown[-1])
-    # Rice's rule: as many steps as can be told from noise.
+    # Rice's rule: as many steps as can be distinguished from noise.
     steps = math.ceil(2 * summary.epochs ** (1 / 3))
     starts = np.arange(first, last + 1, math.ceil((last + 1 - first) / steps))
     ends = np.append(edges[starts], edges[last + 1])
@@ -53,7 +53,7 @@ def density_chart(summary: Summary, metric: str, policies: Sequence[str]) -> Cha
         if found is not None:
             heights = np.concatenate([[0.0], np.repeat(found.heights, 2), [0.0]])
             lines.append(Line(policy, np.repeat(found.edges, 2), heights, np.zeros_like(heights), heights))
-            # A quantile of 0 has no place on the axis but its left end.
+            # A quantile of 0 can only be shown at the left end of the axis.
             low, middle, high = (
                 max(value, float(found.edges[0])) for value in quantiles(summary, metric, policy).values()
             )
@@ -75,13 +75,13 @@ def density_chart(summary: Summary, metric: str, policies: Sequence[str]) -> Cha
 
 
 def share_at_zero(summary: Summary, metric: str, policy: str) -> float:
-    """Of the epochs, which have no place on a logarithmic axis."""
+    """The share of epochs at zero, which a logarithmic axis cannot show."""
     edges, counts = summary.histogram(metric, policy)
     return float(counts[edges[:-1] < 0].sum()) / summary.epochs
 
 
 def quantiles(summary: Summary, metric: str, policy: str) -> dict[str, float]:
-    """At the last checkpoint, by the names of NAMED_SHARES."""
+    """The quantiles at the last checkpoint, by the names of NAMED_SHARES."""
     return {name: float(summary.quantile(metric, policy, share)[-1]) for name, share in NAMED_SHARES.items()}
 
 

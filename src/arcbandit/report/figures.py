@@ -1,4 +1,4 @@
-"""From charts to files: a chart on its own, for a page, where a phone shows one below the other, or a sheet of them."""
+"""From charts to files: single charts for a page, which a phone stacks, or a sheet of charts."""
 
 import io
 import math
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 COLUMNS_OF_A_SHEET = 3
-PAGE_LABELS = 1.2  # inches: what a chart without labels is wider by, so that all are about of one size
+PAGE_LABELS = 1.2  # inches by which a chart without labels is wider, so that all are about the same size
 
 
 class _Cell(NamedTuple):
@@ -63,7 +63,7 @@ def draw_sheet(sheet: Sheet) -> "Figure":
     left = max(cell.left for cell in cells)
     cell_width = left + max(cell.width + cell.right for cell in cells)
     cell_height = BOTTOM + max(cell.height for cell in cells) + TOP
-    # Four charts are two rows of two: a row of one would look forgotten.
+    # Four charts are two rows of two: one chart alone in a row would look forgotten.
     columns = min(len(cells), 2 if len(cells) == 4 else COLUMNS_OF_A_SHEET)
     rows = math.ceil(len(cells) / columns)
     heading = TITLE_HEIGHT + (SUBTITLE_HEIGHT if sheet.subtitle else 0.0)
@@ -91,7 +91,7 @@ def sheet_files(sheet: Sheet, suffixes: Sequence[str]) -> dict[str, bytes]:
 
 def rendered(figure: "Figure", suffix: str, title: str, description: str) -> bytes:
     """The figure as a file of that suffix, the same bytes each time."""
-    # Dates would make each file a different one.
+    # A date would make the bytes differ each time.
     metadata: dict[str, dict[str, Any]] = {
         ".png": {"Title": title, "Description": description},
         ".svg": {"Title": title, "Description": description, "Date": None},

@@ -23,7 +23,7 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str]) -> Path:
 
 
 def write_whole(target: Path, content: bytes) -> None:
-    """Write a file; one who reads it, or interrupts, meets the old file or the new one."""
+    """Write a file; readers find the old file or the new one, even after an interrupt."""
     destination = Path(os.path.realpath(target))  # replacing a link itself would leave its target stale
     partial = destination.with_name(f".{destination.name}.{os.getpid()}.partial")
     try:

@@ -1,12 +1,12 @@
-"""Where the names at the ends of lines stand, so that none covers another."""
+"""Where to put the names at the ends of lines, so that none overlap."""
 
 from collections.abc import Sequence
 
 
 def spread(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
-    """Centres from 0 to 1, as near as can be to those wanted, of boxes of these heights that must not overlap.
+    """Centres, from 0 to 1, of boxes of these heights that do not overlap, as near as possible to those wanted.
 
-    Boxes that meet move as one block, to the mean of what its members want.
+    Boxes that touch move as one block, to the mean of what its members want.
     """
     order = sorted(range(len(wanted)), key=lambda place: (wanted[place], place))
     blocks: list[tuple[float, list[int]]] = []  # bottom edge, members from the bottom up

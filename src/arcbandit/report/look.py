@@ -6,9 +6,9 @@ from typing import TypedDict
 
 from arcbandit.errors import MissingExtraError
 
-# Okabe and Ito's colours, which the colour-blind tell apart, but for yellow, which nobody sees on white.
+# Okabe and Ito's colours, which the colour-blind can tell apart, without yellow, which is invisible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# As many styles and markers as make every combination new for dozens of lines.
+# Enough styles and markers that dozens of lines all differ.
 LINE_STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 GUIDE_COLOUR = "#8A8A8A"
@@ -58,9 +58,9 @@ STYLE = {
 _ORDER = ("olp", "oplp", "optimistic3", "doc", "spoc", "blp", "thompson-lp")
 _LATER = ("sgoc", "loe2d", "lagrange-cb", "greedy", "drift-plus-penalty", "bandit-q")
 _PLACES = {name.replace("-", ""): place for place, name in enumerate(_ORDER + _LATER)}
-_FIRST_OF_OTHERS = 2 * len(COLOURS)  # beside a policy with a place of its own, another line takes none of theirs
-MANY = len(COLOURS) * len(MARKERS)  # of which no two look the same
-VARIANT = ", "  # what follows it in a label is a variant, in the colour of what stands before
+_FIRST_OF_OTHERS = 2 * len(COLOURS)  # other lines take none of the places reserved for policies
+MANY = len(COLOURS) * len(MARKERS)  # this many lines all look different
+VARIANT = ", "  # what follows it in a label is a variant, in the same colour
 
 
 class Look(TypedDict):
@@ -75,7 +75,7 @@ def look_at(place: int) -> Look:
     """The look of a place in the order of colours, styles and markers."""
     return {
         "color": COLOURS[place % len(COLOURS)],
-        # Moved on by one with each turn, so that the first lines of two turns differ.
+        # Shifted by one in each cycle, so that the first lines of two cycles differ.
         "linestyle": LINE_STYLES[(place + place // len(LINE_STYLES)) % len(LINE_STYLES)],
         "marker": MARKERS[place % len(MARKERS)],
     }
@@ -84,8 +84,8 @@ def look_at(place: int) -> Look:
 def looks_of(labels: Sequence[str], chosen: Sequence[int | None]) -> list[Look]:
     """A look for each line of a chart: that of the place chosen for it, if any, otherwise that of its policy.
 
-    A policy is known by its name or that of its class. Where its colour is taken, and for other labels, it is the next
-    place whose colour is free, if there is one.
+    A policy is recognised by its name or that of its class. If its colour is taken, and for other labels, it is the
+    next place whose colour is free, if there is one.
     """
     bases = [label.partition(VARIANT)[0] for label in labels]
     taken = {place for place in chosen if place is not None}
@@ -110,7 +110,7 @@ def looks_of(labels: Sequence[str], chosen: Sequence[int | None]) -> list[Look]:
 
 
 def _next_place(taken: set[int], first: int) -> int:
-    """The first place that differs from all that are taken in as much as can be: colour, then style, then marker."""
+    """The first place that differs most from all that are taken: in colour, then style, then marker."""
     free = [place for place in range(first, first + MANY) if place not in taken]
     others = [look_at(place) for place in taken]
 
@@ -131,7 +131,7 @@ def _plain(label: str) -> str:
 
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
-    """Our style on matplotlib's defaults, whatever the user's own settings are."""
+    """Our style on top of matplotlib's defaults, ignoring the user's settings."""
     check_matplotlib()
     import matplotlib.style
 
@@ -140,7 +140,7 @@ def house_style() -> Iterator[None]:
 
 
 def check_matplotlib() -> None:
-    """Raise MissingExtraError where figures cannot be drawn."""
+    """Raise MissingExtraError if figures cannot be drawn."""
     try:
         import matplotlib.figure  # noqa: F401, and with it what matplotlib itself needs
     except ImportError:

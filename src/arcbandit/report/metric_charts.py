@@ -17,7 +17,7 @@ from arcbandit.simulation.summary import Summary
 BAND = (0.05, 0.95)  # the quantiles of epochs between which a summary shows a lighter shade
 GUIDE_DISTANCE = 1.6  # the factor by which a guide keeps clear of the curves
 LATE = 100  # a guide shows a slope over the last two decades
-# Of a simulation's figure: in its columns, linear above and log-log below.
+# The columns of a simulation's figure, linear above and log-log below.
 DRAWN = ("regret", "violation", "performance")
 
 
@@ -39,14 +39,14 @@ def metric_line(results: Results, metric: str, policy: str, label: str | None = 
 
 
 def metric_chart(results: Results, metric: str, policies: Sequence[str], *, logarithmic: bool = False) -> Chart:
-    """A metric of some policies over rounds, beside what `guides` draws."""
+    """A metric of some policies over rounds, with the lines of `guides`."""
     lines = tuple(metric_line(results, metric, policy) for policy in policies)
     shown = guides(results, metric, lines, logarithmic=logarithmic)
     return Chart(*metric_text(metric), lines, shown, x_log=logarithmic, y_log=logarithmic)
 
 
 def guides(results: Results, metric: str, lines: Sequence[Line], *, logarithmic: bool) -> tuple[Line, ...]:
-    """What the best plan earns, beside the performance; how metrics grow that are read log-log, if that is drawn."""
+    """What the best plan earns, for the performance; slopes to compare growth with, if a metric is drawn log-log."""
     if metric == "performance":
         first, spaced = (1.0, np.geomspace) if logarithmic else (0.0, np.linspace)
         rounds = spaced(first, results.horizon, 100)
@@ -55,7 +55,7 @@ def guides(results: Results, metric: str, lines: Sequence[Line], *, logarithmic:
 
 
 def growth_guides(results: Results, lines: Sequence[Line]) -> tuple[Line, ...]:
-    """Lines like sqrt(T), above the others, and like log(T)^2, below them; none where the others are not positive."""
+    """Lines like sqrt(T), above the others, and like log(T)^2, below them; none if the others are not positive."""
     late = results.rounds >= max(results.horizon / LATE, 2.0)
     rounds = results.rounds[late].astype(np.float64)
     curves = [np.asarray(line.y, dtype=np.float64)[late] for line in lines]
@@ -82,7 +82,7 @@ def simulation_sheet(results: Results, title: str = "Simulation") -> Sheet:
 
 
 def simulation_chart(results: Results, metric: str, logarithmic: bool) -> Chart:
-    """A metric of every policy; of a summary with the band between the quantiles of BAND, if it has many epochs."""
+    """A metric of every policy; for a summary of many epochs, with the band between the quantiles of BAND."""
     lines = []
     for policy in results.policies:
         line = metric_line(results, metric, policy)

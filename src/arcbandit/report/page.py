@@ -19,7 +19,7 @@ from arcbandit.simulation.summary import Summary
 
 PAGE_SUFFIX = ".html"
 REPORT_SUFFIXES = (PAGE_SUFFIX, *PLOT_SUFFIXES)
-# Beyond this many, the numbers of an instance are data, not something to read.
+# An instance with more numbers than this is not shown: nobody would read them.
 MOST_ARMS, MOST_CONTEXTS = 20, 12
 
 STYLE = """
@@ -110,18 +110,18 @@ def page(results: Results, title: str = "Simulation") -> str:
 def save_page(results: Results, path: str | os.PathLike[str], title: str = "Simulation") -> None:
     """Write the page to a .html file."""
     target = check_target(path, (PAGE_SUFFIX,))
-    # A name that no encoding has letters for must not cost the page.
+    # A name that cannot be encoded must not prevent the page.
     write_whole(target, page(results, title).encode(errors="replace"))
 
 
 def check_report_target(path: str | os.PathLike[str]) -> None:
-    """Raise what would keep `save_report` from writing there, before there is anything to write."""
+    """Raise early whatever would keep `save_report` from writing there."""
     check_target(path, REPORT_SUFFIXES)
     check_matplotlib()
 
 
 def save_report(results: Results, path: str | os.PathLike[str], title: str = "Simulation") -> None:
-    """Write a page to a .html file, or else the figure alone."""
+    """Write a page to a .html file, or only the figure to any other."""
     if check_target(path, REPORT_SUFFIXES).suffix.lower() == PAGE_SUFFIX:
         save_page(results, path, title)
     else:
@@ -186,7 +186,7 @@ def _windows(results: Results) -> str:
     length = results.settings["window"]
     return (
         f"<section><h2>Worst window of {length:,} rounds</h2>{table}"
-        '<p class="quiet">Shortfall per round below the floor; a negative one is revenue above it.</p></section>'
+        '<p class="quiet">Shortfall per round below the floor; if negative, revenue above it.</p></section>'
     )
 
 

@@ -48,7 +48,7 @@ a { color: #0b5a8c; }
 
 
 class DrawnPanel(NamedTuple):
-    """A chart with its words."""
+    """A chart with its description."""
 
     alt: str
     svg: bytes
@@ -81,12 +81,12 @@ class ExperimentEntry(NamedTuple):
 def reproduction_page(
     entries: Sequence[ExperimentEntry], settings: Mapping[str, str], *, own_settings: bool = True
 ) -> str:
-    """The page as HTML, which needs nothing else."""
+    """The page as self-contained HTML."""
     remark = (
         ""
         if own_settings
-        else "<p><strong>Horizon or epochs were changed.</strong> The tolerances are made for each experiment's own "
-        "settings; with others a claim may fail for want of rounds.</p>"
+        else "<p><strong>Horizon or epochs were changed.</strong> The tolerances are meant for each experiment's own "
+        "settings; with others, a claim may fail for lack of rounds.</p>"
     )
     sections = [
         f'<header><h1>{escape(TITLE)}</h1><p class="quiet">{_summary(entries)}</p>{remark}</header>',
@@ -118,7 +118,7 @@ def _summary(entries: Sequence[ExperimentEntry]) -> str:
     outcomes = [claim.outcome for entry in entries for claim in entry.claims]
     parts = [
         f"{outcomes.count('holds')} hold",
-        f"{outcomes.count('differs')} differ from what the paper says, each with the reason",
+        f"{outcomes.count('differs')} differ from what the paper says, with a reason each",
         f"{outcomes.count('fails')} fail",
     ]
     judged = sum(bool(entry.claims) for entry in entries)

@@ -1,4 +1,4 @@
-"""What a table of results shows, whether a terminal or a page holds it."""
+"""What a table of results shows, in a terminal or on a page."""
 
 import math
 import re
@@ -21,7 +21,7 @@ COLUMNS = SUM_COLUMNS + SHARE_COLUMNS
 
 
 class WindowRow(NamedTuple):
-    """The worst window of one floor under one policy, shortfall per round; below 0 it earned more than its floor."""
+    """The worst window of one floor under one policy: shortfall per round, negative if it earned more."""
 
     policy: str
     floor: str
@@ -30,7 +30,7 @@ class WindowRow(NamedTuple):
 
 
 def best_policy(results: Results) -> str | None:
-    """The policy of the lowest mean R + V; None where there is no other to compare it with."""
+    """The policy with the lowest mean R + V; None if there is no other to compare it with."""
     if len(results.policies) < 2:
         return None
     summary = results.summary()
@@ -54,7 +54,7 @@ def window_rows(results: Results) -> list[WindowRow]:
 
 
 def written(one: Estimate) -> str:
-    """A mean with the half width of its interval, rounded to two digits of that; five digits where there is none."""
+    """A mean and the half width of its interval, to two digits of the latter; five digits if there is no interval."""
     if not math.isfinite(one.mean):
         return NOT_A_NUMBER
     known = math.isfinite(one.half_width) and one.half_width > 0
@@ -73,7 +73,7 @@ def written_quantile(value: float) -> str:
 
 
 def written_share(one: Estimate) -> str:
-    """A mean share as a percentage; what is neither nothing nor everything does not read as if it were."""
+    """A mean share as a percentage; only 0 reads as 0% and only 1 as 100%."""
     if not math.isfinite(one.mean):
         return NOT_A_NUMBER
     if one.mean in (0.0, 1.0):
@@ -82,7 +82,7 @@ def written_share(one: Estimate) -> str:
 
 
 def broken_label(policy: str) -> list[str]:
-    """A label in lines of no more than LONGEST_LABEL_LINE letters, broken after its punctuation where it has any."""
+    """A label in lines of at most LONGEST_LABEL_LINE letters, broken after punctuation if it has any."""
     lines = [""]
     for part in re.findall(r"[^:,( ]*[:,( ]?", policy):
         while part:
@@ -94,7 +94,7 @@ def broken_label(policy: str) -> list[str]:
 
 
 def result_rows(results: Results) -> list[list[str]]:
-    """For each policy its name and the texts of COLUMNS."""
+    """For each policy its name and its entries in COLUMNS."""
     summary = results.summary()
     columns = [list(results.policies)]
     for column in SUM_COLUMNS:
@@ -105,7 +105,7 @@ def result_rows(results: Results) -> list[list[str]]:
 
 
 class NumberTable(NamedTuple):
-    """Numbers to read."""
+    """A table of numbers."""
 
     title: str
     header: tuple[str, ...]
@@ -113,6 +113,6 @@ class NumberTable(NamedTuple):
 
 
 def result_table(title: str, results: Results) -> NumberTable:
-    """The metrics of COLUMNS of every policy at the horizon."""
+    """The metrics in COLUMNS of every policy at the horizon."""
     header = ("policy", *(column.heading for column in COLUMNS))
     return NumberTable(title, header, tuple(tuple(row) for row in result_rows(results)))

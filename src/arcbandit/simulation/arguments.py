@@ -40,7 +40,7 @@ def read_mask(available: Any, instance: Instance) -> NDArray[np.bool_] | None:
 
 
 def read_gap(suboptimality_gap: Any) -> float:
-    """rho*, infinite where no other candidate is feasible; NaN if it is not known."""
+    """rho*, infinite if no other candidate is feasible; NaN if it is not known."""
     if suboptimality_gap is None:
         return np.nan
     if not is_real(suboptimality_gap) or not suboptimality_gap >= 0:

@@ -1,4 +1,4 @@
-"""Along a run with known means: how often the statements that the paper proves hold, beside what it guarantees."""
+"""How often the paper's proven statements hold along a run with known means, against what it guarantees."""
 
 import math
 from collections.abc import Iterator
@@ -22,17 +22,17 @@ LARGEST_SUM = 10**6  # terms that are added up one by one
 
 
 class Statement(NamedTuple):
-    """One statement: in how many rounds it applied, in how many of these it failed, and how many may."""
+    """One statement: in how many rounds it applied, in how many of these it failed, and how many may fail."""
 
     name: str
     source: str
     rounds: float  # mean over epochs
     failures: float  # mean over epochs
-    allowed: float  # most failures expected in an epoch: the sum of 1/t
+    allowed: float  # failures expected per epoch at most: the sum of 1/t
 
     @property
     def holds(self) -> bool:
-        """Whether the failures stay within what the paper's probabilities allow."""
+        """Whether the paper's probabilities allow that many failures."""
         return self.failures <= self.allowed
 
 
@@ -61,9 +61,9 @@ def audit(
     progress: Progress | None = None,
     device: str = "cpu",
 ) -> Audit:
-    """Count, over a simulation, where the paper's statements apply and where they fail.
+    """Count the rounds of a simulation in which the paper's statements apply, and in which they fail.
 
-    Each holds with probability at least 1 - 1/t in round t, so an epoch may see the sum of 1/t failures, about log T.
+    Each holds in round t with probability at least 1 - 1/t, so an epoch may see the sum of 1/t failures, about log T.
     Which apply depends on the policy: the absence of regret under I_t = I* is proved for OLP, the absence of violation
     while LP(UCB, LCB) is feasible for OPLP; coverage and the gap hold for both. `device` is that of `simulate`.
 
@@ -79,7 +79,7 @@ def audit(
         raise InvalidInputError("The audit needs an instance whose floors can be met and that has other active sets.")
     configured = playable(policy, instance, None, "policy")
     if not isinstance(configured, Configuration) or not configured.kind.plans:
-        raise InvalidInputError(f"The audit is of policies that plan, but {configured.name!r} does not.")
+        raise InvalidInputError(f"The audit needs a policy that plans, but {configured.name!r} does not.")
     trace = simulate(
         instance,
         {configured.label: configured},
@@ -134,8 +134,8 @@ def harmonic_number(count: int) -> float:
     """1 + 1/2 + ... + 1/count."""
     head = min(count, LARGEST_SUM)
     total = float((1.0 / np.arange(1, head + 1)).sum())
-    # A table of all terms of a long horizon might not fit the memory after all rounds were played; the rest of the sum
-    # is the integral between midpoints, to a relative error below 1e-13.
+    # For a long horizon, an array of all terms might not fit in memory, after all rounds were played. The rest of the
+    # sum is the integral between midpoints, to a relative error below 1e-13.
     return total + math.log((count + 0.5) / (head + 0.5))
 
 
@@ -147,7 +147,7 @@ class ZeroEntries(NamedTuple):
 
 
 def random_feasible_instances(count: int, seed: int) -> Iterator[Instance]:
-    """Instances with 3 to 8 arms and 2 to 8 contexts whose floors are nine tenths of what some allocation earns."""
+    """Instances with 3 to 8 arms and 2 to 8 contexts; their floors are nine tenths of what some allocation earns."""
     random = np.random.default_rng(seed)
     for _ in range(count):
         n_arms, n_contexts = int(random.integers(3, 9)), int(random.integers(2, 9))

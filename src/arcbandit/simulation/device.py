@@ -32,22 +32,22 @@ from arcbandit.simulation.world import World
 Floats = NDArray[np.float64]
 
 DEVICES = ("cpu", "cuda", "auto")
-# CUDA gives a thread 512 KiB of local memory; half of it is left for what the compiler keeps there.
+# CUDA gives each thread 512 KiB of local memory; half of it is left to the compiler.
 LARGEST_STATE = 256 * 1024
-# Eight times as many as an H200 has room for at once: a launch of more keeps hardly more of a GPU busy.
+# Eight times as many as an H200 runs at once: a larger launch hardly keeps a GPU busier.
 LARGEST_CHUNK = 8 * 33_792
 THREADS_OF_A_BLOCK = 64
-# Of the device's memory: of what is free for the records of a chunk, of all for the local arrays of its threads.
+# Shares of the device's memory: of what is free, for the records of a chunk; of all, for the local arrays of threads.
 SHARE_FOR_RECORDS = 0.25
 SHARE_FOR_STATES = 0.5
 
 
 def use_cuda(device: str) -> bool:
-    """Whether to play on a GPU; refuse a device that is unknown or not there."""
+    """Whether to play on a GPU; refuse a device that is unknown or not available."""
     choice("device", device, DEVICES)
     if device != "cuda":
         return device == "auto" and device_available()
-    import_cuda()  # raises where the extra is missing
+    import_cuda()  # raises if the extra is missing
     if not device_available():
         raise InvalidInputError(
             "device 'cuda' needs an NVIDIA GPU with its driver, and the CUDA toolkit that comes with the extra 'cuda' "
@@ -57,7 +57,7 @@ def use_cuda(device: str) -> bool:
 
 
 def simulated() -> bool:
-    """Whether Numba plays the device itself, in Python, which shows what the kernels do where there is no GPU."""
+    """Whether Numba simulates the device in Python, which shows what the kernels do without a GPU."""
     return bool(config.ENABLE_CUDASIM)
 
 
@@ -101,7 +101,7 @@ def to_host(array: Any) -> Floats:
 
 
 class DeviceFolder:
-    """Takes in the epochs of one policy on the device, as `EpochFolder` does on the CPU."""
+    """Folds the epochs of one policy on the device, as `EpochFolder` does on the CPU."""
 
     def __init__(self, n_checkpoints: int, n_floors: int) -> None:
         cuda = import_cuda()
@@ -112,13 +112,13 @@ class DeviceFolder:
         self._taken = 0
 
     def take_in(self, records: Any, floor_records: Any) -> None:
-        """Take in epochs that follow those so far."""
+        """Fold in the next epochs."""
         threads = self._moments.shape[0] * self._n_cells
         launch(fold_kernel(), threads, records, floor_records, self._taken, self._moments, self._counts)
         self._taken += records.shape[0]
 
     def finish(self) -> FoldedEpochs:
-        """What they come to; no more can be taken in."""
+        """The result; no more epochs can be folded in."""
         cuda = import_cuda()
         launch(merge_kernel(), self._n_cells, self._taken, self._moments)
         moments = to_host(self._moments[0])
@@ -130,10 +130,10 @@ class DeviceFolder:
 
 
 def launch(compiled: Any, threads: int, *arguments: Any) -> None:
-    """Run a kernel on at least so many threads."""
+    """Run a kernel on at least this many threads."""
     blocks = -(-threads // THREADS_OF_A_BLOCK)
     with warnings.catch_warnings():
-        # Who asks for few epochs knows that they do not fill a GPU.
+        # A user who asks for few epochs knows that they do not fill a GPU.
         warnings.filterwarnings("ignore", message=".*Grid size")
         compiled[blocks, THREADS_OF_A_BLOCK](*arguments)
 
@@ -145,17 +145,17 @@ def epochs_of_a_chunk(epochs: int, bytes_of_an_epoch: int) -> int:
 
 
 def state_bytes(bound: Policy, window: int = 0) -> int:
-    """Bytes of the local arrays with which a thread plays this policy, as if no place fitted a byte."""
+    """Bytes of the local arrays in which a thread plays this policy, if no integer were stored in a single byte."""
     return sum(value.nbytes for field, value in entries_of(tuples_of(bound.learner, window)) if not field.shared)
 
 
 def state_fits(bound: Policy, window: int) -> bool:
-    """Whether a thread may have the state of a policy."""
+    """Whether the state of a policy fits in a thread."""
     return state_bytes(bound, window) <= largest_state_bytes()
 
 
 def check_state(bound: Policy, window: int) -> None:
-    """Refuse a policy whose state is more than a thread may have."""
+    """Refuse a policy whose state does not fit in a thread."""
     if not state_fits(bound, window):
         needed, allowed = state_bytes(bound, window), largest_state_bytes()
         n_arms, n_contexts = bound.learner.problem.available.shape
@@ -163,12 +163,12 @@ def check_state(bound: Policy, window: int) -> None:
         watched = f" and a window of {window:,} rounds" if window else ""
         raise InvalidInputError(
             f"{n_arms} arms, {n_contexts} contexts, {n_floors} floors{watched} need {needed:,} "
-            f"bytes for each epoch on device 'cuda', which allows {allowed:,}; play with device 'cpu'."
+            f"bytes per epoch on device 'cuda', which allows {allowed:,}; play with device 'cpu'."
         )
 
 
 def largest_state_bytes() -> int:
-    """What the state of one epoch may take: a thread has so much, and every thread that can run must find room."""
+    """The most bytes that the state of one epoch may take, so that all threads that can run at once have room."""
     if simulated():
         return LARGEST_STATE
     cuda = import_cuda()
@@ -178,7 +178,7 @@ def largest_state_bytes() -> int:
 
 
 def most_contexts(n_arms: int, allowed: int = LARGEST_STATE) -> int:
-    """The most contexts that so many arms, each with its floor, may have; 0 if none."""
+    """The most contexts that an instance with this many arms, each with its floor, may have; 0 if none."""
     n_contexts = 0
     while state_bytes(OLP(np.zeros(n_arms), contexts=n_contexts + 1)) <= allowed:
         n_contexts += 1

@@ -1,11 +1,12 @@
 """The kernels of a GPU, written out for a rule and a shape.
 
-What the CPU keeps in arrays of a policy, a thread keeps in local arrays, whose shapes must be known when the kernel is
-compiled. The kernel is therefore written out field by field of the tuples that `play_rounds` takes, and starts from the
-values that a policy fresh from its shell has.
+What the CPU keeps in a policy's arrays, a thread keeps in local arrays, whose shapes must be known when the kernel is
+compiled. The kernel is therefore written out for each field of the tuples that `play_rounds` takes, and starts from the
+values of a new policy.
 """
 
 import math
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -26,17 +27,17 @@ from arcbandit.simulation.world import World
 Floats = NDArray[np.float64]
 
 
-# What a thread only reads stays in the memory that all threads share; estimated probabilities are an epoch's own.
+# What threads only read stays in memory that all threads share; estimated probabilities belong to one epoch.
 READ_ONLY = ("world", "learner.problem", "learner.settings", "learner.dials")
 WRITTEN = ("learner.problem.context_probabilities",)
-# Observed rewards: their number is no part of a shape, or every set of them would need a kernel of its own.
+# Observed rewards: their number is not part of the shape, otherwise each set of them would need its own kernel.
 OF_ANY_LENGTH = ("world.samples", "world.sample_start")
 
 
 class Field(NamedTuple):
     """An array or number somewhere in nested tuples, shared by all threads or local.
 
-    It is a number or an array of any length, or of this shape and type.
+    Without a shape it is a number or an array of any length.
     """
 
     path: str  # the names of the fields that lead to it, joined by dots
@@ -62,7 +63,7 @@ class Field(NamedTuple):
 
 
 def tuples_of(learner: Learner, window: int) -> dict[str, Any]:
-    """The arguments of `play_rounds` that a policy brings and that hold arrays, nothing seen yet."""
+    """The arguments of `play_rounds` that hold a policy's arrays, before anything was seen."""
     return {"learner": learner, "meters": make_meters(learner.problem.floors.shape[0], window)}
 
 
@@ -70,20 +71,25 @@ def entries_of(tuples: dict[str, Any]) -> list[tuple[Field, Any]]:
     """The fields of nested tuples with their values."""
     entries: list[tuple[Field, Any]] = []
     for name, value in tuples.items():
-        if hasattr(value, "_fields"):
-            entries += entries_of({f"{name}.{field}": part for field, part in value._asdict().items()})
+        if isinstance(value, tuple):
+            named = {} if value == () else value._asdict()  # type: ignore[attr-defined]
+            entries += entries_of({f"{name}.{field}": part for field, part in named.items()})
         else:
             sized = isinstance(value, np.ndarray) and name not in OF_ANY_LENGTH and value.dtype.names is None
             entries.append((Field(name, value.shape, value.dtype.name) if sized else Field(name), value))
     return entries
 
 
-def tuple_source(name: str, kind: Any) -> str:
-    """The text that puts a nested tuple of this type together from the variables of its fields."""
-    parts = [
-        tuple_source(f"{name}.{field}", NESTED[inner]) if inner in NESTED else f"{name}.{field}".replace(".", "_")
-        for field, inner in ((field, kind.__annotations__[field]) for field in kind._fields)
-    ]
+def tuple_source(name: str, kind: Any, fields: Iterable[Field]) -> str:
+    """The text that puts a nested tuple of this type together from the variables of these fields."""
+    parts = []
+    for part, inner in ((f"{name}.{field}", kind.__annotations__[field]) for field in kind._fields):
+        if inner not in NESTED:
+            parts.append(Field(part).variable)
+        elif any(field.path.startswith(f"{part}.") for field in fields):
+            parts.append(tuple_source(part, NESTED[inner], fields))
+        else:
+            parts.append("()")  # of a rule that does not plan
     return f"{kind.__name__}({', '.join(parts)})"
 
 
@@ -92,7 +98,7 @@ NESTED: dict[Any, Any] = {kind: kind for kind in TUPLES}
 
 
 def start_values(entries: list[tuple[Field, Any]]) -> Floats:
-    """What the local arrays hold before round 1, one after the other; whole numbers are small enough to be floats."""
+    """What the local arrays hold before round 1, concatenated; whole numbers are small enough to be exact floats."""
     return np.concatenate([value.ravel().astype(np.float64) for field, value in entries if not field.shared])
 
 
@@ -131,12 +137,12 @@ def play_kernel(play_rounds: Any, fields: tuple[Field, ...]) -> Any:
 
 
 def play_source(fields: tuple[Field, ...]) -> str:
-    """The kernel as text."""
+    """The source of the kernel."""
     local = []
     offset = 0
-    # Whole numbers of 32 bits are arms, contexts, rows or places of an array. What a thread keeps in memory should be
-    # little, as all threads of a multiprocessor share a cache.
-    # The simulator would work out sums of bytes in a byte, as NumPy does and Numba does not.
+    # Whole numbers of 32 bits are arms, contexts, rows or indices of an array. A thread should keep little in memory,
+    # as all threads of a multiprocessor share a cache.
+    # Not in the simulator, which would compute sums of bytes in a byte, as NumPy does and Numba does not.
     small = max(length for field in fields for length in field.shape) < 2**7 and not config.ENABLE_CUDASIM
     for field in fields:
         if field.shared:
@@ -150,7 +156,7 @@ def play_source(fields: tuple[Field, ...]) -> str:
         local.append(f"{field.variable} = cuda.local.array({shape}, {dtype}){part}")
         local.append(f"copy_{len(shape)}(start, {offset}, {field.variable})")
         offset += math.prod(field.shape)
-    world, learner, meters = (tuple_source(kind.__name__.lower(), kind) for kind in (World, Learner, Meters))
+    world, learner, meters = (tuple_source(kind.__name__.lower(), kind, fields) for kind in (World, Learner, Meters))
     lines = [
         "place = cuda.grid(1)",
         "if place >= count:",
@@ -208,7 +214,7 @@ def clear_kernel() -> Any:
 
 @cache
 def fold_kernel() -> Any:
-    """The kernel in which each thread takes the epochs that one lane is dealt of a chunk into one cell."""
+    """The kernel in which each thread folds one lane's epochs of a chunk into one cell."""
     names = {kernel.__name__: kernel for kernel in (take_in_lane, place_of_cell, value_at, bin_of)}
     return compile_for_device("fold_epochs", FOLD_SOURCE, names)
 

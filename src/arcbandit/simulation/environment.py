@@ -22,20 +22,20 @@ DEFAULT_HORIZON = 1000
 
 
 def small_instance() -> Instance:
-    """Two arms, two contexts, means from 0 to 1: what the environment plays unless told otherwise."""
+    """The default instance: two arms, two contexts, means from 0 to 1."""
     return Instance([[0.9, 0.6], [0.2, 0.5]], revenue_floors=[0.3, 0.1], context_probabilities=[0.5, 0.5])
 
 
 class MabArc(gymnasium.Env[np.int64, np.int64]):
     """Rounds of an instance: the observation is the context, the action an arm, the reward a draw of the pair.
 
-    `instance` is an Instance or a file of one; `rewards` are those of a simulation. An episode is truncated after
-    `horizon` rounds and never terminates. `info` holds the rounds played, the revenue of each arm so far, the floors
-    per round, what each arm's (or group's) revenue so far lacks of its floors so far, and after a step the mean
-    reward of the pair played.
+    `instance` is an Instance or its file; `rewards` is as for `simulate`. An episode is truncated after `horizon`
+    rounds and never terminates. `info` holds the rounds played, the revenue of each arm so far, the floors per round,
+    how far the revenue of each arm (or group) so far is below its floors so far, and after a step the mean reward of
+    the pair played.
 
-    Gymnasium does not look for environments among installed packages: importing this module registers this one. Where
-    only a name can be given, `arcbandit.simulation.environment:arcbandit/MabArc-v1` lets Gymnasium import it.
+    Gymnasium does not look for environments in installed packages: importing this module registers this one. If only a
+    name can be given, `arcbandit.simulation.environment:arcbandit/MabArc-v1` lets Gymnasium import it.
 
     >>> import gymnasium
     >>> import arcbandit.simulation.environment
@@ -62,9 +62,9 @@ class MabArc(gymnasium.Env[np.int64, np.int64]):
         if instance is None:
             instance = small_instance()
         elif not isinstance(instance, Instance):
-            instance = Instance.load(file_path("instance, if it is no Instance,", instance))
+            instance = Instance.load(file_path("instance, if not an Instance,", instance))
         if render_mode is not None:
-            raise InvalidInputError(f"render_mode must be None, as there is nothing to see, got {shown(render_mode)}.")
+            raise InvalidInputError(f"render_mode must be None, as nothing can be rendered, got {shown(render_mode)}.")
         self.instance = instance
         self.horizon = whole("horizon", horizon, 1, LONGEST_HORIZON)
         self.render_mode = None
@@ -88,7 +88,7 @@ class MabArc(gymnasium.Env[np.int64, np.int64]):
     def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
         """Play an arm in the context that was observed."""
         if self._context is None or self._round_number >= self.horizon:
-            raise InvalidInputError("An episode must be begun by reset, and played for no more than horizon rounds.")
+            raise InvalidInputError("An episode must be started by reset and played for no more than horizon rounds.")
         given: Any = action
         arm = given[()] if isinstance(given, np.ndarray) and given.shape == () else given
         if not is_whole(arm) or not 0 <= arm < self.instance.n_arms:

@@ -22,9 +22,9 @@ from arcbandit.simulation.world import World
 Floats = NDArray[np.float64]
 Progress = Callable[[int], None]  # called with the number of rounds played since the last call
 
-# Pairs times rounds between two looks at the clock and the keyboard: about a tenth of a second.
+# Pairs times rounds between two checks for progress and interrupts: about a tenth of a second.
 WORK_BETWEEN_LOOKS = 2_000_000
-PLAIN_ROUNDS_BETWEEN_LOOKS = 1_000  # of a plain object
+PLAIN_ROUNDS_BETWEEN_LOOKS = 1_000  # for a plain object
 
 
 class Task(NamedTuple):
@@ -46,7 +46,7 @@ class Task(NamedTuple):
 
 
 def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
-    """Play one epoch; return its sums (N_TOTALS, P) and floors' sums (4, P, M) at the checkpoints."""
+    """Play one epoch; return its sums (N_TOTALS, P) and those of floors (4, P, M) at the checkpoints."""
     record = play_task(task, progress).record
     return record.totals, record.by_floor
 
@@ -72,7 +72,7 @@ def play_task(task: Task, progress: Progress | None = None) -> Run:
 
 
 def make_run(world: World, learner: Learner, task: Task) -> Run:
-    """A run of which no round was played yet."""
+    """A run before its first round."""
     n_rows = learner.problem.floors.shape[0]
     n_places = len(task.checkpoints)
     record = Record(task.checkpoints, np.zeros((N_TOTALS, n_places)), np.zeros((N_KINDS, n_places, n_rows)))
@@ -80,7 +80,7 @@ def make_run(world: World, learner: Learner, task: Task) -> Run:
 
 
 def bind(task: Task, configuration: Configuration) -> Policy:
-    """A policy of this configuration for a task, nothing seen yet."""
+    """A new policy of this configuration for a task."""
     return configuration.for_instance(
         task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch, worker=0
     )
@@ -90,7 +90,7 @@ def make_world(task: Task) -> World:
     """What the policy of a task is not told."""
     source = RewardSource(task.rewards, task.instance)
     optimum = task.optimum
-    # A floor of zero is no constraint of any rule, even where it holds with equality.
+    # A floor of zero constrains no rule, even if it holds with equality.
     slack_floors = ~optimum.floors.active | (optimum.floors.amounts == 0.0)
     return World(
         mean_rewards=task.instance.mean_rewards.copy(),
@@ -110,7 +110,7 @@ def make_world(task: Task) -> World:
 
 
 def find_optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Plan:
-    """The plan with the true means, which regret is measured against; of least shortfall if floors are out of reach."""
+    """The plan with the true means, against which regret is measured; of least shortfall if floors are infeasible."""
     index = {name: place for place, name in enumerate(instance.arms)}
     groups = [
         type(group)(group.name, tuple(index[str(arm)] for arm in group.arms), group.floor)
@@ -128,5 +128,5 @@ def find_optimum(instance: Instance, available: NDArray[np.bool_] | None) -> Pla
 
 
 def one_round(task: Task) -> Task:
-    """The same, ended after the first round: compiles what it needs, and shows what does not work at all."""
+    """The same task, ended after the first round: it compiles the kernels and fails early if something is wrong."""
     return task._replace(rounds=1, checkpoints=np.ones(1, dtype=np.int64), window=min(task.window, 1))

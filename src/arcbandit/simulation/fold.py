@@ -1,13 +1,14 @@
-"""Means, variances and quantiles over epochs, taken in one epoch after the other, so that none need be kept.
+"""Means, variances and quantiles over epochs, in one pass, so that no epoch need be kept.
 
-Each cell, a metric at a checkpoint (of a floor, where it has one), has a mean with the squares about it (Welford, "Note
-on a method for calculating corrected sums of squares and products", Technometrics 1962) and counts of values in bins of
-constant relative width, from which any quantile follows to within QUANTILE_ERROR of itself (Masson, Rim, Lee,
-"DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019).
+Each cell, a metric at a checkpoint (and of a floor, for metrics per floor), has a mean and a sum of squared deviations
+(Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 1962) and counts of
+values in bins of constant relative width, from which any quantile follows with a relative error of at most
+QUANTILE_ERROR (Masson, Rim, Lee, "DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees",
+VLDB 2019).
 
-The epochs of a cell are dealt out to lanes in turn, which a GPU takes in side by side and which are merged at the end
-(Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979). A lane takes
-in its epochs in their order, whoever plays them and however many come at once, so that these do not matter.
+The epochs of a cell are dealt to lanes in turn, which a GPU folds in parallel and which are merged at the end (Chan,
+Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979). A lane folds its
+epochs in order, so the result depends neither on the device nor on how many epochs come at once.
 """
 
 import math
@@ -23,14 +24,14 @@ from arcbandit.simulation.metrics import N_KINDS, N_METRICS
 Floats = NDArray[np.float64]
 
 QUANTILE_ERROR = 0.005  # relative
-# Values are told apart between these sizes; one below counts as 0, one above as LARGEST.
+# Values between these sizes are distinguished; a smaller one counts as 0, a larger one as LARGEST.
 SMALLEST, LARGEST = 1e-9, 1e12
 BIN_RATIO = (1.0 + QUANTILE_ERROR) / (1.0 - QUANTILE_ERROR)
 LOG_RATIO = math.log(BIN_RATIO)
 BINS_OF_A_SIGN = math.ceil(math.log(LARGEST / SMALLEST) / LOG_RATIO)
 N_BINS = 2 * BINS_OF_A_SIGN + 1  # from the most negative to the most positive, 0 in the middle
 
-# Rows of the moments; SQUARES are the squared distances from the mean, summed.
+# Rows of the moments; SQUARES is the sum of squared deviations from the mean.
 MEAN, SQUARES, LOWEST, HIGHEST = range(4)
 N_MOMENTS = 4
 MOST_LANES = 256
@@ -38,7 +39,7 @@ WORTHWHILE_THREADS = 2**15
 
 
 class FoldedEpochs(NamedTuple):
-    """What is known of the epochs, of the bins only those between the lowest and the highest value of a cell."""
+    """What is known of the epochs; of the bins, only those between a cell's lowest and highest value."""
 
     moments: np.ndarray  # float64, shape (N_MOMENTS, cells)
     first_bin: np.ndarray  # int64, shape (cells,)
@@ -47,7 +48,7 @@ class FoldedEpochs(NamedTuple):
 
 
 def part_of(folded: FoldedEpochs, cells: slice) -> FoldedEpochs:
-    """What is known of some cells that follow each other."""
+    """What is known of some consecutive cells."""
     start = folded.start[cells.start : cells.stop + 1]
     counts = folded.counts[start[0] : start[-1]]
     return FoldedEpochs(folded.moments[:, cells], folded.first_bin[cells], start - start[0], counts)
@@ -65,7 +66,7 @@ def joined(parts: Sequence[FoldedEpochs]) -> FoldedEpochs:
 
 
 def unknown_cells(count: int, epochs: int) -> FoldedEpochs:
-    """Cells as they are where every epoch's value is NaN."""
+    """Cells for which every epoch's value is NaN."""
     return FoldedEpochs(
         np.full((N_MOMENTS, count), np.nan),
         np.full(count, BINS_OF_A_SIGN),
@@ -80,12 +81,12 @@ def cells_of(n_checkpoints: int, n_floors: int) -> int:
 
 
 def lanes_of(n_cells: int) -> int:
-    """How many lanes the epochs are dealt out to: enough threads for a GPU, where the cells alone are few."""
+    """How many lanes the epochs are dealt to: enough threads for a GPU if there are few cells."""
     return max(1, min(MOST_LANES, WORTHWHILE_THREADS // n_cells))
 
 
 def make_moments(n_cells: int) -> Floats:
-    """No epoch taken in yet, shape (lanes, N_MOMENTS, cells)."""
+    """Moments before the first epoch, shape (lanes, N_MOMENTS, cells)."""
     return np.zeros((lanes_of(n_cells), N_MOMENTS, n_cells))
 
 
@@ -93,7 +94,7 @@ def make_moments(n_cells: int) -> Floats:
 def bin_of(value):
     """The bin of a value."""
     size = abs(value)
-    if not size >= SMALLEST:  # nor is NaN, whose quantiles the mean tells to be NaN
+    if not size >= SMALLEST:  # NaN too; its quantiles are known to be NaN from the mean
         return BINS_OF_A_SIGN
     steps = min(int(math.log(min(size, LARGEST) / SMALLEST) / LOG_RATIO) + 1, BINS_OF_A_SIGN)
     return BINS_OF_A_SIGN + steps if value > 0.0 else BINS_OF_A_SIGN - steps
@@ -101,12 +102,12 @@ def bin_of(value):
 
 @kernel
 def take_in_value(value, number, moments, cell):
-    """Take the value of epoch `number`, counted from 1, into the moments of a cell."""
+    """Fold the value of epoch `number`, counted from 1, into the moments of a cell."""
     if number == 1:
         moments[MEAN, cell], moments[SQUARES, cell] = 0.0, 0.0
         moments[LOWEST, cell], moments[HIGHEST, cell] = value, value
     mean = moments[MEAN, cell]
-    # Where every value is the same infinity their difference is none, and not NaN.
+    # If every value is the same infinity, their difference is zero, not NaN.
     distance = 0.0 if value == mean else value - mean
     mean += distance / number
     moments[MEAN, cell] = mean
@@ -134,8 +135,8 @@ def value_at(records, floor_records, epoch, metric, checkpoint, floor):
 
 @kernel
 def take_in_lane(records, floor_records, taken, cell, lane, moments):
-    """Take the epochs of the records that a lane is dealt into one cell, after `taken` epochs before."""
-    # Worked out once: whole divisions take a GPU longer than all the rest.
+    """Fold a lane's epochs of the records into one cell, after `taken` earlier epochs."""
+    # Computed once: integer divisions take a GPU longer than all the rest.
     metric, checkpoint, floor = place_of_cell(cell, records.shape[2], floor_records.shape[3])
     n_lanes = moments.shape[0]
     first = (lane - taken) % n_lanes
@@ -173,7 +174,7 @@ def pack_cell(counts, cell, first_bin, start, packed):
 
 @entry_kernel
 def take_in_epochs(records, floor_records, taken, moments, counts):
-    """Take the epochs of the records, after `taken` epochs before, into every cell."""
+    """Fold the epochs of the records, after `taken` earlier epochs, into every cell."""
     n_lanes = moments.shape[0]
     for cell in range(moments.shape[2]):
         metric, checkpoint, floor = place_of_cell(cell, records.shape[2], floor_records.shape[3])
@@ -197,7 +198,7 @@ def merge_all_lanes(taken, moments):
 
 @entry_kernel
 def take_in_values(values, moments, counts):
-    """Take values, one an epoch, into the one cell there is."""
+    """Fold values, one per epoch, into the only cell."""
     for place in range(values.shape[0]):
         take_in_value(values[place], place + 1, moments, 0)
         counts[0, bin_of(values[place])] += 1
@@ -207,7 +208,7 @@ def take_in_values(values, moments, counts):
 def find_bins(moments, first_bin, last_bin):
     """Write the first and the last bin that a cell may use, for every cell."""
     for cell in range(moments.shape[1]):
-        # The logarithm of another device may round the other way: one bin more at either end.
+        # The logarithm may round differently on another device: one more bin at either end.
         first_bin[cell] = max(bin_of(moments[LOWEST, cell]) - 1, 0)
         last_bin[cell] = min(bin_of(moments[HIGHEST, cell]) + 1, N_BINS - 1)
 
@@ -220,7 +221,7 @@ def pack_cells(counts, first_bin, start, packed):
 
 
 class EpochFolder:
-    """Takes in the epochs of one policy on the CPU."""
+    """Folds the epochs of one policy on the CPU."""
 
     def __init__(self, n_checkpoints: int, n_floors: int) -> None:
         n_cells = cells_of(n_checkpoints, n_floors)
@@ -229,12 +230,12 @@ class EpochFolder:
         self._taken = 0
 
     def take_in(self, records: Floats, floor_records: Floats) -> None:
-        """Take in epochs that follow those so far."""
+        """Fold in the next epochs."""
         take_in_epochs(records, floor_records, self._taken, self._moments, self._counts)
         self._taken += len(records)
 
     def finish(self) -> FoldedEpochs:
-        """What they come to; no more can be taken in."""
+        """The result; no more epochs can be folded in."""
         merge_all_lanes(self._taken, self._moments)
         moments = self._moments[0]
         first_bin, start = bins_in_use(moments)
@@ -244,7 +245,7 @@ class EpochFolder:
 
 
 def bins_in_use(moments: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each cell its first bin in use and, one longer, where its counts start among those of all cells."""
+    """The first bin in use of each cell, shape (cells,), and where its counts start among all, shape (cells + 1,)."""
     first_bin, last_bin = (np.zeros(moments.shape[1], dtype=np.int64) for _ in range(2))
     find_bins(moments, first_bin, last_bin)
     return first_bin, np.concatenate([[0], np.cumsum(last_bin - first_bin + 1)])
@@ -257,7 +258,7 @@ def bin_edges() -> Floats:
 
 
 def bin_values() -> Floats:
-    """For each bin the value that none in it is further from than QUANTILE_ERROR of itself, shape (N_BINS,)."""
+    """For each bin a value within a relative QUANTILE_ERROR of every value in it, shape (N_BINS,)."""
     values = bin_edges()[BINS_OF_A_SIGN + 1 : -1] * 2.0 * BIN_RATIO / (1.0 + BIN_RATIO)
     return np.concatenate([-values[::-1], [0.0], values])
 

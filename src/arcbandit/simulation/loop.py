@@ -15,6 +15,8 @@ from arcbandit.simulation.meters import (
     Record,
     audit,
     count_outcome,
+    expect_of_all,
+    expect_of_plan,
     has_optimal_set,
     is_of_basis,
     measure_allocation,
@@ -24,7 +26,7 @@ from arcbandit.simulation.meters import (
 from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.world import World, draw_reward
 
-# What stands for a rule in the loop, until `bound` gives each rule a copy of it with its own.
+# Placeholders for a rule's kernels: `bound` gives each rule a copy of the loop with its own.
 choose_allocation: Any = None
 take_in_reward: Any = None
 PLANS: bool = False
@@ -44,13 +46,15 @@ def rounds(world, learner, meters, stream, first, last, record):
         outcome = choose_allocation(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
-        of_basis = PLANS and is_of_basis(outcome)
-        regret, violation = measure_allocation(
-            world, learner.problem, learner.allocation, learner.planner, of_basis, outcome, meters
-        )
+        # The compiler leaves out the branch that is not the rule's.
+        if PLANS:
+            performance = expect_of_plan(world, learner.problem, learner.allocation, learner.planner, outcome, meters)
+        else:
+            performance = expect_of_all(world, learner.problem, learner.allocation, meters)
+        regret, violation = measure_allocation(world, learner.problem, performance, meters)
         count_outcome(PLANS, outcome, meters)
         if PLANS:
-            matched = of_basis and has_optimal_set(world, learner.planner, outcome, meters)
+            matched = is_of_basis(outcome) and has_optimal_set(world, learner.planner, outcome, meters)
             meters.totals[Total.OPTIMAL_SET] += 1.0 if matched else 0.0
             if world.audited:
                 sigma = learner.settings[0].noise_scale
@@ -70,7 +74,7 @@ class Run(NamedTuple):
     world: World
     learner: Learner
     meters: Meters
-    stream: Stream  # without a number, which is that of the round
+    stream: Stream  # its number is set in each round
     record: Record
 
 
@@ -99,7 +103,7 @@ def _player(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool
 
 
 def player_of(rule: Any, run: Run) -> Callable[[int, int], None]:
-    """A function that plays the rounds from a first to a last one of a run by a rule, a class of policies."""
+    """A function that plays the rounds of a run, from a first to a last one, by a rule (a policy class)."""
     numbers = packed(run)
     compiled = _player(rule.allocate, rule.learn, rule.plans, kind_of(run)).compiled
 

@@ -1,4 +1,4 @@
-"""The meters beside the loop: what each round's allocation and reward add to the sums, by true means."""
+"""The meters of the loop: what each round's allocation and reward add to the sums, by true means."""
 
 import enum
 from typing import NamedTuple
@@ -7,21 +7,21 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair, radius_factor
-from arcbandit.kernels.planner import Place, basis_number, least_value, pair_of_plan, pairs_of_plan, uses_exactly
+from arcbandit.kernels.planner import Place, basis_number, key_of_plan, least_value, slot_of_plan, uses_exactly
 from arcbandit.kernels.program import NO_FLOOR
 from arcbandit.policies.learner import Outcome
 from arcbandit.simulation.metrics import N_BY_ROW, N_TOTALS, FloorTotal, Total
 
-# Above so many pairs it is faster to add up those of the plan than all.
+# With more pairs than this, adding up only those of the plan is faster than adding up all.
 MANY_PAIRS = 128
 POSITIVE = 1e-9  # a share or surplus above this is not zero
-ROUNDING = 1e-9  # a revenue off by less than this, relative to the revenue at stake, is not
+ROUNDING = 1e-9  # a revenue this close, relative to the revenue at stake, is equal
 
 
 class Compared(enum.IntEnum):
     """Places of Meters.compared."""
 
-    BASIS = 0  # the basis last compared with the optimum
+    BASIS = 0  # the last basis compared with the optimum
     IS_OPTIMAL = 1  # whether it uses the same columns
 
 
@@ -46,7 +46,7 @@ def make_meters(n_rows: int, window: int) -> Meters:
     """Nothing measured yet; `window` is W, 0 for no windows."""
     compared = np.zeros(len(Compared), dtype=np.int64)
     meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, window)), compared)
-    # A window that never fell short still has a worst one: the maximum starts below any shortfall.
+    # If no window falls short, there is still a worst one: the maximum starts below any shortfall.
     meters.by_row[[FloorTotal.WORST_EXPECTED, FloorTotal.WORST_REALISED]] = -np.inf if window else np.nan
     return meters
 
@@ -59,7 +59,7 @@ def is_of_basis(outcome):
 
 @kernel
 def place_of(outcome):
-    """Which of the planner's problems a plan is of."""
+    """Which of the planner's problems a plan solves."""
     return Place.FALLBACK.value if outcome & Outcome.FELL_BACK else Place.OWN.value
 
 
@@ -74,7 +74,7 @@ def uses_optimal_columns(world, planner, outcome):
 @kernel
 def has_optimal_set(world, planner, outcome, meters):
     """Whether I_t = I*: the basis uses the pairs, and leaves slack in the floors, that the optimum does."""
-    # The answer for a basis whose columns are all positive holds for as long as they are.
+    # The answer for a basis holds for as long as all its columns are positive.
     if not least_value(planner) > POSITIVE:
         return uses_optimal_columns(world, planner, outcome)
     if meters.compared[Compared.BASIS] != basis_number(planner):
@@ -114,8 +114,14 @@ def add_expected_of_all(world, problem, allocation, expected):
 def add_expected_of_plan(world, problem, planner, place, allocation, expected):
     """`add_expected_of_all` for a plan, which uses the pairs of its basis and no others."""
     performance = 0.0
-    for index in range(pairs_of_plan(planner)):
-        arm, context = pair_of_plan(planner, place, index)
+    # Two loops: one over both would ask at each of many contexts whether it is a slot by now.
+    for context in range(allocation.shape[1]):
+        arm = key_of_plan(planner, place, context)
+        revenue = world.revenues[arm, context] * allocation[arm, context]
+        add_to_rows(problem.arm_rows, arm, revenue, expected)
+        performance += revenue
+    for slot in range(expected.shape[0]):
+        arm, context = slot_of_plan(planner, place, slot)
         if context >= 0:
             revenue = world.revenues[arm, context] * allocation[arm, context]
             add_to_rows(problem.arm_rows, arm, revenue, expected)
@@ -124,23 +130,33 @@ def add_expected_of_plan(world, problem, planner, place, allocation, expected):
 
 
 @kernel
-def measure_allocation(world, problem, allocation, planner, of_basis, outcome, meters):
-    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round.
-
-    `of_basis`: the allocation is the planner's plan, and nothing else wrote to it.
-    """
+def expect_of_all(world, problem, allocation, meters):
+    """Write what each row earns in expectation; return the sum over all pairs."""
     expected = meters.by_row[FloorTotal.EXPECTED_NOW]
     for row in range(expected.shape[0]):
         expected[row] = 0.0
-    if of_basis and allocation.size > MANY_PAIRS:
-        place = place_of(outcome)
-        performance = add_expected_of_plan(world, problem, planner, place, allocation, expected)
-    else:
-        performance = add_expected_of_all(world, problem, allocation, expected)
+    return add_expected_of_all(world, problem, allocation, expected)
+
+
+@kernel
+def expect_of_plan(world, problem, allocation, planner, outcome, meters):
+    """`expect_of_all` for a rule that plans: by the pairs of the plan alone, where that is faster."""
+    if allocation.size <= MANY_PAIRS or not is_of_basis(outcome):
+        return expect_of_all(world, problem, allocation, meters)
+    expected = meters.by_row[FloorTotal.EXPECTED_NOW]
+    for row in range(expected.shape[0]):
+        expected[row] = 0.0
+    return add_expected_of_plan(world, problem, planner, place_of(outcome), allocation, expected)
+
+
+@kernel
+def measure_allocation(world, problem, performance, meters):
+    """Add the round's regret, violation and performance, by true means; return (regret, violation) of the round."""
+    expected = meters.by_row[FloorTotal.EXPECTED_NOW]
     violation = 0.0
     for row in range(expected.shape[0]):
         floor = problem.floors[row]
-        violation += max(floor - expected[row], 0.0)  # nothing where there is no floor
+        violation += max(floor - expected[row], 0.0)  # 0 for NO_FLOOR
         meters.by_row[FloorTotal.SHORTFALL, row] += max(floor, 0.0) - expected[row]
     regret = world.optimal_value - performance
     meters.totals[Total.REGRET] += max(regret, 0.0)
@@ -191,7 +207,7 @@ def measure_reward(problem, arm, reward, round_number, meters):
 
 @rare_kernel
 def audit(world, statistics, allocation, noise_scale, t, outcome, matched, regret, violation, meters):
-    """Count where the statements that the paper proves with probability 1 - 1/t apply, and where they fail."""
+    """Count the rounds in which the statements that the paper proves with probability 1 - 1/t apply and fail."""
     by_pair = statistics.by_pair
     n_arms, n_contexts = allocation.shape
     factor = radius_factor(allocation.size, t, noise_scale)
@@ -226,7 +242,7 @@ def audit(world, statistics, allocation, noise_scale, t, outcome, matched, regre
 
 @rare_kernel
 def write_checkpoint(problem, meters, place, record):
-    """Copy the sums so far into the record, with what follows from them."""
+    """Copy the sums so far into the record, with those computed from them."""
     meters.totals[Total.REGRET_PLUS_VIOLATION] = meters.totals[Total.REGRET] + meters.totals[Total.VIOLATION]
     signed_violation = 0.0
     for row in range(meters.by_row.shape[1]):

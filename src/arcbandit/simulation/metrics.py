@@ -12,7 +12,7 @@ class Total(enum.IntEnum):
     SIGNED_REGRET = 2
     PERFORMANCE = 3
     REALISED = 4
-    # Two that are computed from the others at the checkpoints.
+    # Computed from the others at the checkpoints.
     REGRET_PLUS_VIOLATION = 5
     SIGNED_VIOLATION = 6
     # Counts of rounds.
@@ -20,7 +20,7 @@ class Total(enum.IntEnum):
     ON_FALLBACK = 8
     INFEASIBLE = 9
     GAVE_UP = 10
-    # The audit's: rounds in which a statement of the paper applies, and those in which it does not hold.
+    # For the audit: rounds in which a statement of the paper applies, and rounds in which it fails.
     UNCOVERED = 11
     MATCHED_WITH_REGRET = 12
     SAFE = 13
@@ -36,14 +36,14 @@ class FloorTotal(enum.IntEnum):
     EARNED = 1
     WORST_EXPECTED = 2
     WORST_REALISED = 3
-    # Not recorded: of the current round, and of the current window.
+    # Not recorded: for the current round and the current window.
     EXPECTED_NOW = 4
     WINDOW_EXPECTED = 5
     WINDOW_REALISED = 6
 
 
 N_TOTALS = len(Total)
-N_METRICS = int(Total.UNCOVERED)  # rows before the audit's, which are folded over epochs
+N_METRICS = int(Total.UNCOVERED)  # the rows folded over epochs, which come before the audit's
 N_BY_ROW = len(FloorTotal)
 N_KINDS = int(FloorTotal.EXPECTED_NOW)  # rows of FloorTotal that are recorded
 
@@ -55,14 +55,14 @@ class Kind(enum.Enum):
     SHARE = "share of rounds"  # recorded as a count of rounds; only rules that plan have them
     FLOOR_SUM = "sum over rounds, per floor"
     FLOOR_WINDOW = "worst window, per floor"
-    AUDIT = "count of rounds"  # what `audit` reads; no metric of results
+    AUDIT = "count of rounds"  # what `audit` reads; not a metric of results
 
 
 class Scale(enum.Enum):
-    """The scales of a chart on which a metric is read."""
+    """The scales of the axes on which a metric is drawn."""
 
     LINEAR = "linear"
-    LOG_LOG = "log-log"  # on which growth is a slope
+    LOG_LOG = "log-log"  # where a power is a straight line
 
 
 class Drawing(NamedTuple):
@@ -71,7 +71,7 @@ class Drawing(NamedTuple):
     title: str
     axis: str  # the label of the vertical axis
     scale: Scale = Scale.LINEAR
-    explained: str = ""  # the title in a few more words, where no page explains it
+    explained: str = ""  # added to the title in figures that have no page to explain it
 
 
 class Metric(NamedTuple):
@@ -111,7 +111,7 @@ _TABLE = (
     Metric(
         "violation",
         "V",
-        "violation: what the floors lacked, summed over floors and the rounds that lacked it",
+        "violation: what the floors lacked, summed over floors and the rounds that fell short",
         "V_T, the sum over rounds and floors of (lambda_k - g_k(w(t)))_+",
         "revenue",
         Kind.SUM,
@@ -201,7 +201,7 @@ _TABLE = (
     Metric(
         "gave_up_share",
         "gave up",
-        "share of rounds that played every arm alike, as the planner found neither a plan nor that there is none",
+        "share of rounds that played all arms evenly, as the planner found neither a plan nor a proof that none exists",
         "the share of rounds in which planning ended in PIVOT_LIMIT",
         "share",
         Kind.SHARE,
@@ -211,7 +211,7 @@ _TABLE = (
     Metric(
         "floor_shortfall",
         "shortfall",
-        "what a floor lacks in all rounds together; below 0 it earned more",
+        "what a floor lacks over all rounds together; negative if its arms earned more",
         "the sum over rounds of lambda_k - g_k(w(t))",
         "revenue",
         Kind.FLOOR_SUM,
@@ -221,7 +221,7 @@ _TABLE = (
     Metric(
         "floor_realised",
         "realised",
-        "rewards of a floor's arms in all rounds together",
+        "rewards of a floor's arms over all rounds together",
         "the sum over rounds of the reward, if a floor's arm earned it",
         "revenue",
         Kind.FLOOR_SUM,
@@ -262,7 +262,7 @@ _TABLE = (
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _TABLE}
 
-# The rows of records in files that do not name them, in their order; it stays whatever the order is now.
+# The order of rows in files that do not name them; it must not change when the enumeration above does.
 UNNAMED_TOTALS = (
     "regret",
     "violation",

@@ -22,12 +22,18 @@ from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import Learner, Outcome, Stream
 from arcbandit.policies.streams import stream_of_worker
 from arcbandit.simulation.loop import Run
-from arcbandit.simulation.meters import count_outcome, measure_allocation, measure_reward, write_checkpoint
+from arcbandit.simulation.meters import (
+    count_outcome,
+    expect_of_all,
+    measure_allocation,
+    measure_reward,
+    write_checkpoint,
+)
 from arcbandit.simulation.world import draw_reward
 
-unpack: Any = None  # what `bound` puts in its place
+unpack: Any = None  # `bound` replaces it
 
-# What may be wrong with an allocation, as the kernel says it: a negative number in place of an arm.
+# What may be wrong with an allocation; the kernel returns these negative numbers instead of an arm.
 NO_NUMBER, NEGATIVE, NOT_AVAILABLE, WRONG_SUM = range(-1, -5, -1)
 MUST = {
     NO_NUMBER: "hold finite numbers",
@@ -38,7 +44,7 @@ MUST = {
 
 
 class Problem(NamedTuple):
-    """What the setting tells a learner before round 1. Arms are rows, contexts are columns."""
+    """What a learner is told before round 1. Arms are rows, contexts are columns."""
 
     arms: tuple[str, ...]
     contexts: tuple[str, ...]
@@ -66,17 +72,17 @@ class PlainPolicy(Protocol):
     name: str
 
     def begin(self, problem: Problem, seed: int) -> None:
-        """Forget everything, and start an epoch of a problem; random numbers should follow from the seed."""
+        """Forget everything and start an epoch of a problem; derive random numbers from the seed."""
 
     def allocate(self, context: int) -> Any:
         """w(t): an array of shape (K, C) whose columns sum to 1; an arm is drawn from the column of the context."""
 
     def learn(self, context: int, arm: int, reward: float) -> None:
-        """Take in what the round brought."""
+        """Learn from the reward of the round."""
 
 
 def problem_of(instance: Instance, available: NDArray[np.bool_] | None, horizon: int) -> Problem:
-    """What an instance tells a learner; arrays of its own, which a learner may write to."""
+    """What an instance tells a learner, in new arrays that the learner may write to."""
     everywhere = np.ones(instance.mean_rewards.shape, dtype=np.bool_)
     return Problem(
         instance.arms,
@@ -113,7 +119,7 @@ def meet(numbers, t):
 def finish(numbers, t, context, shares, place):
     """Draw the arm and the reward of a round, measure it, and record it if it is the checkpoint at `place`.
 
-    Return (arm, reward, share of the arm), or, if something is wrong with the shares, what, the value and its context.
+    Return (arm, reward, share of the arm) or, if the shares are wrong, (what is wrong, the value, its context).
     """
     run = unpack(numbers)
     allocation = run.learner.allocation
@@ -138,7 +144,8 @@ def finish(numbers, t, context, shares, place):
     reward = draw_reward(run.world, arm, context, here)
     learner = run.learner
     planned = Outcome.PLANNED.value
-    measure_allocation(run.world, learner.problem, allocation, learner.planner, False, planned, run.meters)
+    performance = expect_of_all(run.world, learner.problem, allocation, run.meters)
+    measure_allocation(run.world, learner.problem, performance, run.meters)
     count_outcome(False, planned, run.meters)
     measure_reward(run.learner.problem, arm, reward, t, run.meters)
     if place < run.record.checkpoints.shape[0] and run.record.checkpoints[place] == t:
@@ -153,9 +160,9 @@ def _kernels(kind: Any) -> tuple[Any, Any]:
 
 
 def plain_player(chosen: PlainPolicy, problem: Problem, run: Run) -> Callable[[int, int], None]:
-    """A function that plays the rounds from a first to a last one of a run by a copy of an object.
+    """A function that plays the rounds of a run, from a first to a last one, by a copy of an object.
 
-    The object itself is left as it is: epochs are played side by side, each by a copy.
+    The object itself is left unchanged: epochs may be played in parallel, each by its own copy.
     """
     policy = copied(chosen)
     seed = stream_of_worker(run.stream.seed, run.stream.epoch + 1)  # epochs of one seed differ
@@ -183,7 +190,7 @@ def plain_player(chosen: PlainPolicy, problem: Problem, run: Run) -> Callable[[i
 
 
 def copied(chosen: PlainPolicy) -> PlainPolicy:
-    """A copy of an object, to be played."""
+    """A copy of an object to play with."""
     try:
         return copy.deepcopy(chosen)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Which policies a simulation plays: compiled rules by name or configured, and plain objects, under their labels."""
+"""The policies that a simulation plays, by label: compiled rules, by name or configured, and plain objects."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from arcbandit.simulation.plain import PlainPolicy
 Playable = str | Policy | Configuration | PlainPolicy
 Policies = Sequence[Playable] | Mapping[str, Playable]
 
-# What a rule says of itself; anything else of Policy that a subclass has replaced would not be played.
+# What a rule declares; any other part of Policy that a subclass replaced would not be played.
 SAID_BY_A_RULE = {
     "name",
     "allocate",
@@ -33,7 +33,7 @@ SAID_BY_A_RULE = {
     "supports_group_floors",
 }
 PARTS_OF_A_PLAIN_POLICY = ("name", "begin", "allocate", "learn")
-# Floors and probabilities closer than this are the same, but for rounding.
+# Floors and probabilities closer than this are equal up to rounding.
 ROUNDING = 1e-9
 
 
@@ -62,7 +62,7 @@ def labelled_policies(
         else:
             name = found.name if label is None else label
         if name in labelled:
-            raise InvalidInputError(f"policies must have labels of their own, but two are {name!r}; give a mapping.")
+            raise InvalidInputError(f"policies must have different labels, but two are {name!r}; give a mapping.")
         labelled[name] = found
     if not labelled:
         raise InvalidInputError("policies must hold at least one policy, got none.")
@@ -72,10 +72,10 @@ def labelled_policies(
 def playable(
     choice: Any, instance: Instance, available: NDArray[np.bool_] | None, parameter: str = "policies"
 ) -> Configuration | PlainPolicy:
-    """What is played of a policy that is given by name or as an object; refuse one that would be played otherwise.
+    """What is played for a policy given by name or as an object; refuse one that would not be played as it is.
 
-    That is a policy with methods of its own, which the compiled loop would not call; one that has learnt, which would
-    start afresh; and one made for another problem.
+    That is a policy with methods of its own, which the compiled loop would not call; one that has learnt, as every
+    epoch starts from nothing; and one made for another problem.
     """
     if isinstance(choice, str):
         named: Configuration = policy_by_name(choice)
@@ -136,7 +136,7 @@ def _refuse_used(choice: Policy, instance: Instance, available: NDArray[np.bool_
 
 
 def _difference(bound: Policy, instance: Instance, available: NDArray[np.bool_] | None) -> str | None:
-    """What a policy was told otherwise than the instance has it; None if nothing."""
+    """How the problem that a policy was told differs from the instance; None if it does not."""
     problem, floors = bound.learner.problem, bound.floors
     n_arms, n_contexts = problem.available.shape
     if (n_arms, n_contexts) != instance.mean_rewards.shape:
@@ -151,7 +151,7 @@ def _difference(bound: Policy, instance: Instance, available: NDArray[np.bool_] 
         return f"other context_probabilities, {told}, not {true}"
     everywhere = np.ones((n_arms, n_contexts), dtype=np.bool_)
     if not np.array_equal(problem.available, everywhere if available is None else available):
-        return "other pairs available than the argument `available` says"
+        return "other available pairs than the argument `available`"
     return None
 
 

@@ -1,4 +1,4 @@
-"""What every result of a simulation can tell: the metrics, and what they come to over epochs."""
+"""What every result of a simulation offers: the metrics, and their statistics over epochs."""
 
 import math
 from abc import ABC, abstractmethod
@@ -31,7 +31,7 @@ class MetricByPolicy(Mapping[str, Floats]):
         return isinstance(policy, str) and policy in self._values
 
     def get(self, policy: str, default: Any = None) -> Any:
-        """The values of a policy, or the default where there is no such policy."""
+        """The values of a policy, or the default if there is no such policy."""
         return self._values.get(policy, default) if isinstance(policy, str) else default
 
     def __iter__(self) -> Iterator[str]:
@@ -45,7 +45,7 @@ class MetricByPolicy(Mapping[str, Floats]):
 
 
 class MetricOfEpochs(property):
-    """The attribute of results that is a metric of each single epoch, with what the table of metrics says of it."""
+    """An attribute of results: a metric of each single epoch, documented by the table of metrics."""
 
     def __init__(self, name: str) -> None:
         found = METRICS[name]
@@ -65,8 +65,8 @@ class MetricOfEpochs(property):
 class Results(ABC):
     """Metrics at the checkpoints `rounds`, over `epochs` runs of each policy.
 
-    A metric is named as in `metric_names()`. What is asked of it over epochs has a value for each checkpoint, or, for
-    the metrics of floors, for each checkpoint and floor.
+    A metric is named as in `metric_names()`. Its statistics over epochs have one value per checkpoint or, for metrics
+    of floors, per checkpoint and floor.
     """
 
     rounds: NDArray[np.int64]  # shape (P,)
@@ -102,9 +102,9 @@ class Results(ABC):
 
     @abstractmethod
     def histogram(self, metric: str, policy: str, floor: str | None = None) -> tuple[Floats, NDArray[np.int64]]:
-        """How the epochs are spread at the last checkpoint: the edges of bins, one more than counts, and the counts.
+        """The distribution of epochs at the last checkpoint: the edges of bins, one more than counts, and the counts.
 
-        The bins have constant relative width, and one around 0.
+        The bins have constant relative width, except for one around 0.
         """
 
     def standard_error(self, metric: str, policy: str) -> Floats:
@@ -112,7 +112,7 @@ class Results(ABC):
         return np.asarray(np.sqrt(self.variance(metric, policy)) / math.sqrt(self.epochs))
 
     def estimate(self, metric: str, policy: str, floor: str | None = None) -> Estimate:
-        """The mean with its 95 % interval at the last checkpoint, for a metric of floors that of one `floor`."""
+        """The mean with its 95 % interval at the last checkpoint; for a metric of floors, of one `floor`."""
         place = (-1, *self._floor_place(metric, floor))
         mean = float(self.mean(metric, policy)[place])
         if self.epochs < 2:
@@ -131,7 +131,7 @@ class Results(ABC):
         known_name("policy", policy, self.policies, " here")
 
     def _floor_place(self, metric: str, floor: str | None) -> tuple[int, ...]:
-        """Where a floor's values are, behind the place of the checkpoint."""
+        """The index of a floor's values, after that of the checkpoint."""
         self._check_metric(metric)
         if not METRICS[metric].per_floor:
             if floor is not None:
@@ -141,7 +141,7 @@ class Results(ABC):
             return ()
         if not isinstance(floor, str) or floor not in self.floors:
             raise UnknownNameError(
-                f"Metric {metric!r} is of one floor of {', '.join(self.floors)}, got {shown(floor)}."
+                f"Metric {metric!r} is per floor, so floor must be one of {', '.join(self.floors)}, got {shown(floor)}."
             )
         return (self.floors.index(floor),)
 

@@ -20,9 +20,9 @@ MEAN_TOLERANCE = 1e-9
 
 
 class ObservedRewards:
-    """Rewards that were observed, pair by pair, to draw from with replacement.
+    """Observed rewards of each pair, to draw from with replacement.
 
-    `samples[k][c]` are the rewards seen of arm k in context c; each pair needs at least one.
+    `samples[k][c]` are the rewards observed for arm k in context c; each pair needs at least one.
 
     >>> observed = ObservedRewards([[[1.0, 3.0], [0.0]], [[2.0], [4.0]]])
     >>> observed.instance(revenue_floors=[0.5, 0.5], context_probabilities=[0.5, 0.5]).mean_rewards.tolist()
@@ -38,19 +38,19 @@ class ObservedRewards:
             for arm, row in enumerate(items("samples", samples, "arms"))
         ]
         if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
-            raise InvalidInputError("samples must be a table of arms by contexts with rows of one length.")
+            raise InvalidInputError("samples must be a table of arms by contexts with rows of equal length.")
         flat = list(chain.from_iterable(rows))
         self.means: NDArray[np.float64] = np.array([[pair.mean() for pair in row] for row in rows])
         self.samples = np.concatenate(flat)
         self.sample_start = np.concatenate([[0], np.cumsum([pair.size for pair in flat])]).astype(np.int64)
 
     def instance(self, revenue_floors: "Column", context_probabilities: "Column", **names: Any) -> Instance:
-        """The instance whose mean rewards are those observed."""
+        """The instance whose mean rewards are the observed means."""
         return Instance(self.means, revenue_floors, context_probabilities, **names)
 
 
 def _rewards(field: str, observed: Any) -> NDArray[np.float64]:
-    """The rewards seen of one pair: numbers, at least one; an index that they have is of events and says nothing."""
+    """The rewards of one pair, at least one; an index that they may have numbers events and is ignored."""
     rewards = real_array(field, observed, 1)
     if rewards.size == 0:
         raise InvalidInputError(f"{field} must hold at least one reward, got none.")
@@ -59,7 +59,7 @@ def _rewards(field: str, observed: Any) -> NDArray[np.float64]:
 
 
 class RewardSource:
-    """A reward model with the data it needs, checked against the instance it is to serve."""
+    """A reward model with the data it needs, checked against its instance."""
 
     def __init__(self, rewards: "str | ObservedRewards", instance: Instance) -> None:
         self.samples = np.zeros(1)

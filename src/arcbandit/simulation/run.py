@@ -1,4 +1,4 @@
-"""Simulations: policies on an instance, epoch by epoch, on as many workers as there are."""
+"""Simulations: policies on an instance, epoch by epoch, by all available workers."""
 
 import itertools
 import platform
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 KEPT = ("epochs", "summary")
-MOST_EPOCHS = 2**32 - 1  # the counter of the random numbers, and those of the bins, have 32 bits for them
+MOST_EPOCHS = 2**32 - 1  # the random numbers' counter, and the counts of bins, have 32 bits for epochs
 
 
 class Options(TypedDict, total=False):
-    """What `simulate` takes besides, the same whatever it returns."""
+    """The options of `simulate` that its overloads share."""
 
     jobs: int | None
     checkpoints: "int | Iterable[int] | None"
@@ -130,16 +130,16 @@ def simulate(
 ) -> Trace | Summary:
     """Run each policy for `epochs` independent epochs of `horizon` rounds and record every metric.
 
-    Policies come by name or as configured objects; a mapping gives them labels of its own. An object is played by its
-    class's compiled rule and from nothing: one that has learnt, that was made for another problem, or that has methods
-    of its own is refused. In an epoch all policies meet the same contexts and the same noise, by `seed`; a seed, epoch
-    or worker of their own is left aside. `jobs` workers share the epochs: threads, or whatever backend
-    joblib.parallel_config sets; the result does not depend on it. `checkpoints` is how many, or which rounds. `window`
-    is the length of the sliding windows over which each floor's worst shortfall is reported. With `suboptimality_gap`
-    (rho*) the run counts where the paper's statements hold. With `device` "cuda" a GPU plays, one epoch a thread, by
-    the same kernels; "auto" takes one where it is there. `keep` says what is left: "epochs" gives a Trace with every
-    epoch, "summary" a Summary with means, variances and quantiles over them, whose size does not grow with `epochs`.
-    None is "epochs" on the CPU and "summary" on a GPU.
+    Policies are given by name or as configured objects; a mapping gives them labels. A policy is played by its class's
+    compiled rule and starts from nothing: one that has learnt, was made for another problem, or has methods of its own
+    is refused. In each epoch all policies meet the same contexts and the same noise, by `seed`; their own seed, epoch
+    and worker are ignored. `jobs` workers share the epochs: threads, or the backend that joblib.parallel_config sets;
+    the result does not depend on them. `checkpoints` is how many to record, or which rounds. `window` is the length of
+    the sliding windows over which each floor's worst shortfall is reported. With `suboptimality_gap` (rho*) the run
+    counts where the paper's statements hold. With `device` "cuda" a GPU plays one epoch per thread, by the same
+    kernels; "auto" uses a GPU if available. `keep` says what is returned: "epochs" gives a Trace with every epoch,
+    "summary" a Summary with means, variances and quantiles over epochs, whose size does not grow with `epochs`. None
+    means "epochs" on the CPU and "summary" on a GPU.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -185,7 +185,7 @@ def simulate(
         )
         for label, policy in labelled.items()
     }
-    # Checked before any work is done: a policy that does not fit the instance says so at once.
+    # Checked before any work is done, so that a policy that does not fit the instance fails at once.
     for task in tasks.values():
         if isinstance(task.policy, Configuration):
             bound = bind(task, task.policy)
@@ -220,7 +220,7 @@ def simulate(
 
 
 def fits_device(instance: Instance, policies: Policies, horizon: int) -> bool:
-    """Whether a GPU, which must be there, can play every one of the policies on the instance."""
+    """Whether the GPU, which must be available, can play all of the policies on the instance."""
     labelled = labelled_policies(policies, instance, None)
     return all(
         isinstance(policy, Configuration) and state_fits(policy.for_instance(instance, horizon=horizon), 0)
@@ -228,7 +228,7 @@ def fits_device(instance: Instance, policies: Policies, horizon: int) -> bool:
     )
 
 
-Played = Iterator[tuple[str, Any, Any]]  # a policy's label, records and floors' records of some of its epochs
+Played = Iterator[tuple[str, Any, Any]]  # a policy's label, with records and floor records of some of its epochs
 
 
 def _on_cpu(tasks: dict[str, Task], epochs: int, jobs: int | None, progress: Progress | None) -> Played:
@@ -240,8 +240,8 @@ def _on_cpu(tasks: dict[str, Task], epochs: int, jobs: int | None, progress: Pro
 def _kept(
     played: Played, labels: Sequence[str], shape: tuple[int, int, int], n_floors: int
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """The records, of this shape, and floors' records of every epoch, by policy."""
-    # Made before the first round is played, so that too little memory says so then and not after the last.
+    """The records, of this shape, and the floor records of every epoch, by policy."""
+    # Allocated before the first round, so that a lack of memory shows then and not after the last.
     epochs, _, n_checkpoints = shape
     records = {label: np.empty(shape) for label in labels}
     floor_records = {label: np.empty((epochs, N_KINDS, n_checkpoints, n_floors)) for label in labels}
@@ -257,7 +257,7 @@ def _kept(
 def _folded(
     played: Played, folder: "type[EpochFolder] | type[DeviceFolder]", n_checkpoints: int, n_floors: int
 ) -> dict[str, FoldedEpochs]:
-    """What the epochs come to, policy by policy, so that there is room for the bins of one only."""
+    """The folded epochs, policy by policy, so that only one policy's bins are in memory at a time."""
     folded = {}
     taker: EpochFolder | DeviceFolder | None = folder(n_checkpoints, n_floors)  # before the first round, as in `_kept`
     for label, parts in itertools.groupby(played, key=lambda part: part[0]):
@@ -274,8 +274,9 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
         for task in tasks:
             yield run_task(task, progress)
         return
-    # One round compiles everything; workers that compiled at the same time would only wait for each other.
-    run_task(one_round(tasks[0]))
+    # One round compiles all that a policy needs; workers that compiled at the same time would only wait for each other.
+    for task in {task.label: task for task in reversed(tasks)}.values():
+        run_task(one_round(task))
     parallel = joblib.Parallel(
         n_jobs=-1 if jobs is None else min(int(jobs), len(tasks)), prefer="threads", return_as="generator"
     )
@@ -302,8 +303,8 @@ def _on_device(tasks: dict[str, Task], epochs: int, progress: Progress | None) -
 
 
 def versions_in_use() -> dict[str, str]:
-    """Versions of what decides the numbers: Python, this library, NumPy and Numba."""
-    # Each says its own: a source tree that is not installed has no metadata.
+    """Versions of what the numbers depend on: Python, this library, NumPy and Numba."""
+    # From the modules, as a source tree that is not installed has no metadata.
     return {
         "python": platform.python_version(),
         "arcbandit": __version__,

@@ -1,4 +1,4 @@
-"""What a simulation leaves when it keeps no single epoch: means, variances and quantiles over all of them."""
+"""The result of a simulation that keeps no single epochs: means, variances and quantiles over all of them."""
 
 import os
 from collections.abc import Mapping
@@ -40,17 +40,17 @@ from arcbandit.tables import import_polars, read_table, reading, write_table
 Floats = NDArray[np.float64]
 
 SUMMARY_VERSION = 2
-UNNAMED_VERSION = 1  # whose files hold cells in their order, without the names of their metrics
+UNNAMED_VERSION = 1  # its files hold cells in order, without the names of their metrics
 UNNAMED_METRICS = 11  # how many of UNNAMED_TOTALS those files fold
-# Columns of a frame, by the share of epochs below.
+# Columns of a frame, each with the share of epochs below its value.
 QUANTILES = {"quantile_05": 0.05, "median": 0.5, "quantile_95": 0.95}
 
 
 @dataclass(frozen=True, eq=False)
 class Summary(Results):
-    """Metrics at the checkpoints `rounds` over all epochs of each policy, of which none is kept.
+    """Metrics at the checkpoints `rounds` over all epochs of each policy; no single epoch is kept.
 
-    Quantiles are within `fold.QUANTILE_ERROR` of themselves.
+    Quantiles have a relative error of at most `fold.QUANTILE_ERROR`.
     """
 
     rounds: NDArray[np.int64]  # shape (P,)
@@ -60,18 +60,18 @@ class Summary(Results):
     settings: dict[str, Any]  # instance, horizon, epochs, seed, rewards, window, device, keep, versions
 
     def metric(self, name: str) -> MetricByPolicy:
-        """Raise: the epochs that the metric would be of were not kept."""
+        """Raise, as no single epoch was kept."""
         self._check_metric(name)
         self._refuse(f"Metric {name!r}")
 
     @property
     def records(self) -> Mapping[str, Floats]:
-        """Raise: no record was kept."""
+        """Raise, as no record was kept."""
         self._refuse("A record")
 
     @property
     def floor_records(self) -> Mapping[str, Floats]:
-        """Raise: no record was kept."""
+        """Raise, as no record was kept."""
         self._refuse("A record")
 
     def _refuse(self, what: str) -> NoReturn:
@@ -106,9 +106,9 @@ class Summary(Results):
         return np.asarray(np.where(unknown, np.nan, bounded) * self._scale(metric))
 
     def histogram(self, metric: str, policy: str, floor: str | None = None) -> tuple[Floats, NDArray[np.int64]]:
-        """How the epochs are spread at the last checkpoint: the edges of bins, one more than counts, and the counts.
+        """The distribution of epochs at the last checkpoint: the edges of bins, one more than counts, and the counts.
 
-        The bins have constant relative width, and one around 0.
+        The bins have constant relative width, except for one around 0.
         """
         cell = self._cells(metric, policy)[(-1, *self._floor_place(metric, floor))]
         folded = self.folded[policy]
@@ -130,11 +130,11 @@ class Summary(Results):
         return np.asarray(self.folded[policy].moments[row, cells])
 
     def _scale(self, metric: str) -> Any:
-        """What a recorded sum is multiplied by: shares are of the rounds so far."""
+        """The factor of a recorded sum: a share is a count over the rounds so far."""
         return 1.0 / self.rounds if METRICS[metric].kind == Kind.SHARE else 1.0
 
     def to_frame(self, by: str = "policy") -> Any:
-        """A polars frame, a row for each policy, metric and checkpoint; with by="floor", the metrics of each floor."""
+        """A polars frame, one row per policy, metric and checkpoint; with by="floor", the metrics of each floor."""
         polars = import_polars()
         choice("by", by, ("policy", "floor"))
         names = BY_FLOOR if by == "floor" else (*SUMS, *SHARES)
@@ -213,7 +213,7 @@ def _in_order_of_cells() -> list[str]:
 
 
 def _named_parts(frame: Any, named: bool, n_checkpoints: int, n_floors: int) -> dict[str, dict[str, FoldedEpochs]]:
-    """What a file holds by policy and metric."""
+    """The contents of a file by policy and metric."""
     parts: dict[str, dict[str, FoldedEpochs]] = {policy: {} for policy in frame["policy"]}
     for place, policy in enumerate(frame["policy"]):
         flat = FoldedEpochs(*(frame[field][place].to_numpy() for field in FoldedEpochs._fields))

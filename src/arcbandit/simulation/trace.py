@@ -1,4 +1,4 @@
-"""What a simulation leaves of every single epoch: each metric of each policy, at the checkpoints."""
+"""The result of a simulation that keeps every epoch: each metric of each policy, at the checkpoints."""
 
 import os
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from arcbandit.tables import import_polars, read_table, reading, write_table
 Floats = NDArray[np.float64]
 
 TRACE_VERSION = 3
-UNNAMED_VERSION = 2  # whose files hold records by row, without the names of their metrics
+UNNAMED_VERSION = 2  # its files hold records by row, without the names of their metrics
 
 
 @dataclass(frozen=True, eq=False)
 class Trace(Results):
-    """Metrics at the checkpoints `rounds`; `records` and `floor_records` hold the sums they come from."""
+    """Metrics at the checkpoints `rounds`; `records` and `floor_records` hold the sums behind them."""
 
     rounds: NDArray[np.int64]  # shape (P,)
     policies: tuple[str, ...]
@@ -60,7 +60,7 @@ class Trace(Results):
         values = self._values(metric, policy)
         if len(values) < 2:
             return np.full(values.shape[1:], np.nan)
-        with np.errstate(invalid="ignore"):  # a window not yet full has no worst one, but minus infinity
+        with np.errstate(invalid="ignore"):  # before the first window is full, the worst one is minus infinity
             return np.asarray(values.var(axis=0, ddof=1))
 
     def quantile(self, metric: str, policy: str, q: float) -> Floats:
@@ -70,14 +70,14 @@ class Trace(Results):
         return np.asarray(np.sort(values, axis=0)[rank])
 
     def histogram(self, metric: str, policy: str, floor: str | None = None) -> tuple[Floats, NDArray[np.int64]]:
-        """How the epochs are spread at the last checkpoint: the edges of bins, one more than counts, and the counts.
+        """The distribution of epochs at the last checkpoint: the edges of bins, one more than counts, and the counts.
 
-        The bins have constant relative width, and one around 0.
+        The bins have constant relative width, except for one around 0.
         """
         return histogram_of_values(self._at_the_end(metric, policy, floor))
 
     def estimate(self, metric: str, policy: str, floor: str | None = None) -> Estimate:
-        """The mean with its 95 % interval at the last checkpoint, for a metric of floors that of one `floor`."""
+        """The mean with its 95 % interval at the last checkpoint; for a metric of floors, of one `floor`."""
         return estimate(self._at_the_end(metric, policy, floor))
 
     def _at_the_end(self, metric: str, policy: str, floor: str | None) -> Floats:
@@ -91,7 +91,7 @@ class Trace(Results):
         return self.metric(metric)[policy]
 
     def to_frame(self, by: str = "epoch") -> Any:
-        """A polars frame, a row for each policy, epoch and checkpoint; with by="floor", for each floor as well."""
+        """A polars frame, one row per policy, epoch and checkpoint; with by="floor", per floor as well."""
         polars = import_polars()
         choice("by", by, ("epoch", "floor"))
         n_epochs, n_rounds, n_floors = self.epochs, len(self.rounds), len(self.floors)
@@ -158,7 +158,7 @@ class Trace(Results):
 
 
 def _named_records(frame: Any, header: dict[str, Any], n_rounds: int, n_floors: int) -> dict[str, Floats]:
-    """What a file holds by the names of metrics, with a row for each of its own."""
+    """The contents of a file by name of metric, in the order of its rows."""
     if header["version"] != UNNAMED_VERSION:
         per_floor = {name for name, metric in METRICS.items() if metric.per_floor}
         return {

@@ -1,4 +1,4 @@
-"""What a simulation knows and a learner is not told: true means, the optimum, and how rewards are drawn."""
+"""What a simulation knows but a learner is not told: the true means, the optimum, and how rewards are drawn."""
 
 import enum
 from typing import NamedTuple
@@ -25,14 +25,14 @@ class World(NamedTuple):
     probabilities: np.ndarray  # p, shape (C,)
     optimal_value: float  # f*
     used_pairs: np.ndarray  # bool, w* > 0, shape (K, C)
-    slack_floors: np.ndarray  # bool, floors that w* exceeds or that ask for nothing, shape (M,)
+    slack_floors: np.ndarray  # bool, floors that w* exceeds or that are zero, shape (M,)
     optimal_columns: int  # used pairs and slack floors together
     model: int  # RewardModel
     noise_scale: float
-    samples: np.ndarray  # observed rewards pair by pair, shape (N,)
+    samples: np.ndarray  # observed rewards, pair after pair, shape (N,)
     sample_start: np.ndarray  # int64, shape (K * C + 1,)
-    audited: bool  # whether the run counts where the paper's statements hold
-    suboptimality_gap: float  # rho*, if it is audited
+    audited: bool  # whether the run counts how often the paper's statements hold
+    suboptimality_gap: float  # rho*, if the run is audited
 
 
 @kernel

@@ -1,0 +1,93 @@
+"""What a `Planner` returns: a plan by the word of the simplex method, and with it all that a proof takes."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.floors import Floors
+from arcbandit.kernels.program import PlanStatus, make_basis
+from arcbandit.planning.plans import Plan
+from arcbandit.planning.program import Solution
+from arcbandit.planning.solve import solve_checked
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class Terms(NamedTuple):
+    """What the problems of a planner share."""
+
+    floors: Floors
+    probabilities: Floats  # p, shape (C,)
+    available: Flags  # shape (K, C)
+
+
+class QuickPlan:
+    """What a `Planner` found, by the word of the simplex method; `certified` gives the proof.
+
+    `status` is OPTIMAL, or INFEASIBLE for a plan of least shortfall. `allocation` has shape (K, C), and `value` is what
+    it earns. `prices`, what the last unit of each floor costs, shape (M,), are those of the arms, then of the groups.
+    """
+
+    __slots__ = ("_problem", "allocation", "prices", "status", "value")
+
+    def __init__(
+        self,
+        status: PlanStatus,
+        allocation: Floats,
+        value: float,
+        prices: Floats,
+        problem: tuple[Terms, Floats, Floats | None, Floats | None, Floats | None] | None,
+    ) -> None:
+        self.status = status
+        self.allocation = allocation
+        self.value = value
+        self.prices = prices
+        self._problem = problem  # the first arguments of `prove`
+
+    def __repr__(self) -> str:
+        return f"QuickPlan(status={self.status!r}, value={self.value!r}, prices={self.prices!r})"
+
+    def certified(self) -> Plan:
+        """The `Plan` with its certificate; PlanningError if this plan cannot be proven right.
+
+        An optimal plan is proven as it stands; one of least shortfall is sought again, from nothing.
+        """
+        if self._problem is None:
+            raise InvalidInputError("copy must be True for a plan that is to be certified: its problem was not kept.")
+        found = None
+        if self.status == PlanStatus.OPTIMAL:
+            n_rows, n_contexts = len(self.prices), self.allocation.shape[1]
+            nothing = np.zeros(n_rows)
+            no_basis = make_basis(n_contexts, n_rows)
+            found = Solution(self.status, self.allocation.copy(), self.prices, nothing, nothing, no_basis)
+        return prove(*self._problem, on_infeasible="least_shortfall", found=found)
+
+
+def prove(
+    terms: Terms,
+    objective: Floats,
+    revenue: Floats | None,
+    amounts: Floats | None,
+    probabilities: Floats | None,
+    *,
+    on_infeasible: str,
+    found: Solution | None = None,
+) -> Plan:
+    """The certified plan of a problem as `solve_lp` makes it; what is None is the objective, or as in the terms."""
+    floors = terms.floors
+    if amounts is not None:
+        floors = Floors.of(floors.arms, amounts[: floors.n_arms], floors.groups)
+    return solve_checked(
+        objective,
+        objective if revenue is None else revenue,
+        terms.probabilities if probabilities is None else probabilities,
+        floors,
+        terms.available,
+        "simplex",
+        on_infeasible,
+        found=found,
+        say_kinds=True,
+    )

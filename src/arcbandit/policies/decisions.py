@@ -1,0 +1,70 @@
+"""What a policy answers: an arm, and all that is to be logged with it."""
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.policies.state import Labels, Name
+
+
+class Decision(NamedTuple):
+    """An arm to play and the probability with which it was drawn, to be logged with it."""
+
+    arm: Name  # a name if the arms have names, otherwise an index
+    probability: float
+    context: Name
+    round_number: int  # t of the confidence bounds, which late, batched or logged rewards move on as well
+    decision_number: int  # from 1; the random numbers of the decision are those of this number
+
+
+# What NamedTuple's own constructor does, in half its time.
+decision_of = functools.partial(tuple.__new__, Decision)
+
+
+class Decisions(Sequence[Decision]):
+    """The decisions of a batch, in order: a sequence of `Decision`, and the arrays behind it for those in a hurry."""
+
+    def __init__(
+        self,
+        arms: NDArray[np.int64],
+        probabilities: NDArray[np.float64],
+        contexts: Sequence[Name],
+        round_numbers: NDArray[np.int64],
+        first_number: int,
+        labels: Labels,
+    ) -> None:
+        self.arms = arms  # indices, int64
+        self.probabilities = probabilities
+        self.contexts = contexts
+        self.round_numbers = round_numbers
+        self.first_number = first_number
+        self._labels = labels
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    @overload
+    def __getitem__(self, place: int) -> Decision: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Decision]: ...
+    def __getitem__(self, place: int | slice) -> Decision | list[Decision]:
+        if isinstance(place, slice):
+            return [self[index] for index in range(*place.indices(len(self)))]
+        index = range(len(self))[place]
+        arm = int(self.arms[index])
+        return Decision(
+            self._labels.arms[arm] if self._labels.named_arms else arm,
+            float(self.probabilities[index]),
+            self.contexts[index],
+            int(self.round_numbers[index]),
+            self.first_number + index,
+        )
+
+    def __iter__(self) -> Iterator[Decision]:
+        return (self[index] for index in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} decisions>"

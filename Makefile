@@ -29,9 +29,10 @@ test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompil
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels
 
-LONG ?= 1
-test-long: $(READY)  ## Test what `make test` samples on all that was promised; LONG=full takes longer still
-	ARCBANDIT_LONG_TESTS=$(LONG) $(BIN)/python -m pytest $(PARALLEL) -m long
+test-long: $(READY)  ## Test on all that was promised what `make test` samples
+	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest $(PARALLEL) -m long
+	ARCBANDIT_LONG_TESTS=1 NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(PARALLEL) -m long tests/kernels
+	ARCBANDIT_LONG_TESTS=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PARALLEL) -m long tests/kernels
 
 test-numba: test-oldest test-plain  ## Test the ends of the range of Numba, and compiling without its inner parts
 

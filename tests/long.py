@@ -1,7 +1,7 @@
 """How much a test tries: a sample in `make test`, all that was promised in `make test-long`.
 
 A test with a long version takes its numbers from here, by the fixture `cases` or by a function below. Thereby it has
-the mark `long`, by which `make test-long` finds it. ARCBANDIT_LONG_TESTS=full asks for what takes too long for CI too.
+the mark `long`, by which `make test-long` finds it.
 """
 
 import os
@@ -13,21 +13,12 @@ from hypothesis import settings
 
 Cases = TypeVar("Cases")
 
-VARIABLE = "ARCBANDIT_LONG_TESTS"
-LEVELS = {"": 0, "0": 0, "1": 1, "full": 2}
+LONG = os.environ.get("ARCBANDIT_LONG_TESTS", "0") not in ("", "0")
 
 
-def level() -> int:
-    """0 for a sample, 1 for the long version, 2 for the full one."""
-    asked = os.environ.get(VARIABLE, "")
-    if asked not in LEVELS:
-        raise pytest.UsageError(f"{VARIABLE} must be one of {sorted(LEVELS)}, got {asked!r}.")
-    return LEVELS[asked]
-
-
-def how_many(few: Cases, many: Cases, all_of_them: Cases | None = None) -> Cases:
-    """What the version that is asked for takes; the full version is the long one unless `all_of_them` is given."""
-    return (few, many, many if all_of_them is None else all_of_them)[level()]
+def how_many(few: Cases, many: Cases) -> Cases:
+    """`many` if ARCBANDIT_LONG_TESTS=1 asks for the long version, otherwise `few`."""
+    return many if LONG else few
 
 
 def each_of(few: Iterable[Any], many: Iterable[Any]) -> list[Any]:

@@ -16,7 +16,7 @@ OUTSIDE = Path(__file__).parent / "outside"
 PAGE = Path(__file__).parents[1] / "docs" / "write-your-own-policy.md"
 
 USE_EVERYWHERE = """
-import json, pickle
+import json, pickle, sys
 import arcbandit
 from arcbandit import checks, paper_instance, policy, restore, simulate
 from arcbandit_examples.bernstein import BernsteinOLP
@@ -33,8 +33,9 @@ for t in range(50):
     decider.update(t % 3, decision.arm, 1.0)
 twin = restore(json.loads(json.dumps(decider.snapshot())))
 assert [twin.decide(t % 3) for t in range(9)] == [decider.decide(t % 3) for t in range(9)]
-checks.check_policy(BernsteinOLP)
-checks.check_policy(EpsilonGreedyLP())
+if sys.argv[1:] == ["check"]:
+    checks.check_policy(BernsteinOLP)
+    checks.check_policy(EpsilonGreedyLP())
 decide = twin._state.kernels.decide
 print(sum(decide.stats.cache_hits.values()), sum(decide.stats.cache_misses.values()))
 """
@@ -63,16 +64,18 @@ def installed(tmp_path_factory):
     return target
 
 
+@pytest.mark.slow
 def test_a_policy_from_outside_is_used_everywhere(installed, tmp_path):
     """By name, class and object; in simulations, online, in snapshots; its code is found on disk the second time."""
-    for _ in range(2):
-        lines = run([sys.executable, "-c", USE_EVERYWHERE], env=environment(installed), cwd=tmp_path)
+    for arguments in (["check"], []):
+        lines = run([sys.executable, "-c", USE_EVERYWHERE, *arguments], env=environment(installed), cwd=tmp_path)
         names, grows, counts = lines.splitlines()
         assert names == "olp;bernstein-olp;bernstein-olp(scale=0.1);epsilon-greedy-lp"
         assert grows == "True True True True"
     assert counts == "1 0"
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_it(installed, tmp_path):
     """It is listed with its dials, and simulated by name."""
     command = [sys.executable, "-c", "from arcbandit.cli import main; main()"]

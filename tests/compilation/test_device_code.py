@@ -9,7 +9,7 @@ import pytest
 from numba import typeof, types
 from numba.np.numpy_support import from_dtype
 
-from arcbandit import OLP, policy
+from arcbandit import DOC, OLP, policy
 from arcbandit.compilation.cuda import import_cuda
 from arcbandit.simulation.device_kernels import entries_of, play_kernel, play_source, start_values, tuples_of
 from arcbandit.simulation.loop import loop_of
@@ -41,8 +41,8 @@ def no_gpu(monkeypatch):
     monkeypatch.setattr(nvvm, "LibDevice", NoFunctions)
 
 
-def entries(window=0):
-    learner = policy("olp", [0.1, 0.2], [0.5, 0.5]).learner
+def entries(window=0, name="olp"):
+    learner = policy(name, [0.1, 0.2], [0.5, 0.5]).learner
     arrays = {"mean_rewards": np.ones((2, 2)), "revenues": np.ones((2, 2)), "probabilities": np.ones(2)}
     arrays |= {"used_pairs": np.ones((2, 2), dtype=bool)}
     arrays |= {"slack_floors": np.ones(2, dtype=bool), "samples": np.ones(1), "sample_start": np.zeros(5, np.int64)}
@@ -51,12 +51,12 @@ def entries(window=0):
     return entries_of({"world": world} | tuples_of(learner, window))
 
 
-def ptx_of_a_round():
-    """PTX of the kernel that plays OLP with two arms in two contexts."""
+def ptx_of_a_round(rule):
+    """PTX of the kernel that plays by the rule with two arms in two contexts."""
     from arcbandit.compilation.device_code import device_code
 
-    named = entries()
-    kernel = play_kernel(loop_of(OLP.allocate, OLP.learn, OLP.plans), tuple(field for field, _ in named))
+    named = entries(name=rule.name)
+    kernel = play_kernel(loop_of(rule.allocate, rule.learn, rule.plans), tuple(field for field, _ in named))
     records = (np.zeros((1, 1, 1)), np.zeros((1, 1, 1, 1)))
     arguments = [value for field, value in named if field.shared]
     arguments += [start_values(named), 0, 0, 1, 1, np.zeros(1, np.int64), *records]
@@ -74,8 +74,10 @@ def argument_type(argument):
 
 
 class TestPtx:
-    def test_a_round_is_one_function_that_calls_no_other_of_ours(self, no_gpu):
-        ptx = ptx_of_a_round()
+    @pytest.mark.slow
+    def test_a_round_is_one_function_that_calls_no_other_of_ours(self, no_gpu, cases):
+        """The long version compiles a rule that plans, for which the compiler takes half a minute."""
+        ptx = ptx_of_a_round(cases(DOC, OLP))
         assert ".target sm_90" in ptx
         assert ptx.count(".entry") == 1
         called = set(re.findall(r"call(?:\.uni)?\s+(?:\([^)]*\),\s*)?(\w+)", ptx))

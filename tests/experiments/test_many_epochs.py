@@ -34,6 +34,7 @@ from arcbandit.simulation.metrics import Total
 
 ROOT = Path(__file__).resolve().parents[2]
 EPOCHS = 20
+FEW_ON_DEVICE = 40  # as many as a CPU plays at once, in place of FEWEST_ON_DEVICE
 SETTINGS = EXPERIMENT.settings(horizon=200, epochs=EPOCHS, seed=3)
 
 
@@ -75,9 +76,10 @@ def test_fewer_epochs_are_fitted_than_are_played():
     assert [run.keep for run in runs] == ["summary", "epochs"]
 
 
-@pytest.mark.parametrize("epochs", [2, FEWEST_ON_DEVICE])
+@pytest.mark.parametrize("epochs", [2, FEW_ON_DEVICE])
 def test_progress_adds_up_to_the_work(epochs, monkeypatch):
     """Whatever the number of epochs, and wherever they are played."""
+    monkeypatch.setattr("arcbandit.experiments.experiment.FEWEST_ON_DEVICE", FEW_ON_DEVICE)
     monkeypatch.setattr("arcbandit.experiments.experiment.fits_device", lambda *_: False)
     steps = []
     settings = EXPERIMENT.settings(horizon=5, epochs=epochs, device="cuda")
@@ -227,8 +229,9 @@ def test_the_terminal_shows_the_table(found, many, tmp_path, capsys):
 
 
 def test_what_does_not_fit_the_device_is_played_on_the_cpu(monkeypatch):
+    monkeypatch.setattr("arcbandit.experiments.experiment.FEWEST_ON_DEVICE", FEW_ON_DEVICE)
     monkeypatch.setattr(device, "largest_state_bytes", lambda: 100)
-    trace = play(Run("nu", "nu", POLICIES, 10, FEWEST_ON_DEVICE), SETTINGS._replace(device="cuda"))
+    trace = play(Run("nu", "nu", POLICIES, 10, FEW_ON_DEVICE), SETTINGS._replace(device="cuda"))
     assert trace.settings["device"] == "cpu"
 
 
@@ -243,16 +246,18 @@ def test_the_audit_takes_a_device():
         audit(paper_instance("nu"), "olp", 10, device="tpu")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "darwin", reason="numba-cuda is not made for macOS")
-def test_the_device_plays_the_experiments_and_the_many_epochs(tmp_path):
+def test_the_device_plays_the_experiments_and_the_many_epochs(tmp_path, cases):
     """In a process of its own, in which Numba simulates the GPU, and in which every play is that of the CPU."""
+    horizon = cases(3, 8)  # the summary has a cell per round and metric, and the simulator a thread per cell
     script = (
         "import json, sys\n"
         "from arcbandit.experiments import experiment\n"
         "experiment.FEWEST_ON_DEVICE = 1\n"
         "from arcbandit.experiments.reproduce import reproduce_to\n"
         "from arcbandit.cli.reproduce import reproduction_document\n"
-        "found, page = reproduce_to(sys.argv[1], ['regret'], horizon=8, epochs=1, device='cuda', many=3)\n"
+        f"found, page = reproduce_to(sys.argv[1], ['regret'], horizon={horizon}, epochs=1, device='cuda', many=3)\n"
         "print(json.dumps(reproduction_document(found, page)))"
     )
     done = subprocess.run(
@@ -266,9 +271,9 @@ def test_the_device_plays_the_experiments_and_the_many_epochs(tmp_path):
     document = json.loads(done.stdout)
     assert document["device"] == document["many_epochs"]["device"] == "CUDA simulator"
     assert "Over 3 epochs" in Path(document["page"]).read_text(encoding="utf-8")
-    on_cpu = reproduce.reproduce(["regret"], horizon=8, epochs=1)
+    on_cpu = reproduce.reproduce(["regret"], horizon=horizon, epochs=1)
     assert [one["number"] for one in document["verdicts"]] == [verdict.number for verdict in on_cpu.verdicts]
-    many = reproduce.reproduce([EXPERIMENT.name], horizon=8, epochs=3).results[0]
+    many = reproduce.reproduce([EXPERIMENT.name], horizon=horizon, epochs=3).results[0]
     for policy in POLICIES:
         for metric in TABLED:
             estimate = document["many_epochs"]["policies"][policy][metric]

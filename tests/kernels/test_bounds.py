@@ -7,7 +7,6 @@ from arcbandit.kernels.entering import best_pair
 from arcbandit.kernels.evaluation import evaluate
 from arcbandit.kernels.program import ByArm
 from arcbandit.planning import assemble_program, solve_program
-from tests.kernels.modes import CASES
 from tests.kernels.priced_bases import priced
 
 
@@ -30,11 +29,11 @@ def random_program(rng):
 
 
 @pytest.mark.parametrize("moving", ["leans", "pairs", "prices"])
-def test_bounds_that_are_kept_hide_no_pair(moving):
+def test_bounds_that_are_kept_hide_no_pair(moving, n_cases):
     """From an optimal basis on, the first pair that improves is found with kept bounds as it is without any."""
     rng = np.random.default_rng(8)
     improving = 0
-    for _ in range(CASES // 10):
+    for _ in range(n_cases // 10):
         program = random_program(rng)
         basis = solve_program(program).basis
         *_, kept = priced(program, basis)
@@ -57,4 +56,4 @@ def test_bounds_that_are_kept_hide_no_pair(moving):
             if found[0] > 0:
                 improving += 1
                 break
-    assert improving > CASES // 40
+    assert improving > n_cases // 40

@@ -3,15 +3,14 @@ import pytest
 
 from arcbandit.kernels.program import Basis, ByRow, Column
 from arcbandit.planning import assemble_program
-from tests.kernels.modes import CASES
 from tests.kernels.priced_bases import priced
 
 
-def test_the_entering_pair_has_the_largest_reduced_cost():
+def test_the_entering_pair_has_the_largest_reduced_cost(n_cases):
     """Against every reduced cost written out, with and without closed pairs, on random bases."""
     rng = np.random.default_rng(11)
     seen = 0
-    for _ in range(CASES):
+    for _ in range(n_cases):
         n_arms, n_contexts = int(rng.integers(1, 6)), int(rng.integers(1, 6))
         objective, revenue = rng.normal(size=(2, n_arms, n_contexts))
         available = rng.random((n_arms, n_contexts)) < 0.8
@@ -46,4 +45,4 @@ def test_the_entering_pair_has_the_largest_reduced_cost():
             )
         else:
             assert found[2, 0] == 0
-    assert seen > CASES // 4
+    assert seen > n_cases // 4

@@ -11,7 +11,6 @@ from tests.kernels.plan_kernel import plan_kernel
 
 UNTOUCHED = -7.0
 FIRST_OWNER, SECOND_OWNER = SOMEBODY + 1, SOMEBODY + 2
-ROUNDS = 200 if COMPILED else 8
 SHAPES = [(3, 3), (6, 9), (4, FEW_CONTEXTS), (5, FEW_CONTEXTS + 1), (8, 2 * FEW_CONTEXTS)]
 
 
@@ -61,7 +60,7 @@ def plan_afresh(program, basis, scales):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape[0]}x{shape[1]}")
 @pytest.mark.parametrize("grouped", [False, True], ids=["floors", "groups"])
-def test_a_kept_allocation_is_the_one_written_afresh(shape, grouped):
+def test_a_kept_allocation_is_the_one_written_afresh(shape, grouped, cases):
     """With pivots and without, feasible or not, by one owner or two in turns, and after a plan of nobody's."""
     rng = np.random.default_rng([*shape, grouped])
     program = leaning_program(rng, *shape, grouped=grouped)
@@ -70,7 +69,7 @@ def test_a_kept_allocation_is_the_one_written_afresh(shape, grouped):
     bases = {owner: make_basis(shape[1], n_rows) for owner in (0, FIRST_OWNER, SECOND_OWNER)}
     allocation = np.full(shape, UNTOUCHED)
     seen = set()
-    for _ in range(ROUNDS):
+    for _ in range(cases(80, 200) if COMPILED else cases(4, 8)):
         owner = int(rng.choice([0, FIRST_OWNER, SECOND_OWNER], p=[0.05, 0.85, 0.1]))
         before = workspace.counts[Count.PIVOTS]
         workspace.counts[Count.SCALES_AGE] = rng.integers(5)  # at 0 scales are measured, else those kept must do

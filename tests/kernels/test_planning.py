@@ -9,7 +9,7 @@ from arcbandit.planning import assemble_program, solve_program
 from arcbandit.planning.memory import planning_kernel
 from tests.certificates import Problem, check_infeasible
 from tests.compilation.small_package import environment
-from tests.kernels.modes import CASES, COMPILED
+from tests.kernels.modes import COMPILED
 from tests.kernels.plan_kernel import plan_kernel
 from tests.strategies import KINDS, random_case
 
@@ -99,11 +99,11 @@ def test_a_context_without_an_arm_is_infeasible():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_basis_that_is_still_optimal_makes_no_pivot(kind):
+def test_a_basis_that_is_still_optimal_makes_no_pivot(kind, n_cases):
     """The second call on the same problem only checks, and writes the same allocation bit for bit."""
     rng = np.random.default_rng(23)
     checked = 0
-    for _ in range(max(3, CASES // 20)):
+    for _ in range(max(3, n_cases // 20)):
         case = random_case(rng, kind, int(rng.integers(1, 7)), int(rng.integers(1, 7)))
         program = case.problem.program()
         status, first, _, basis = run(program)
@@ -153,11 +153,11 @@ def test_repeated_runs_are_bitwise_equal(kind):
         assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
-def test_memory_left_by_another_problem_changes_nothing():
+def test_memory_left_by_another_problem_changes_nothing(n_cases):
     """A workspace is scratch: what it held before does not reach the answer."""
     rng = np.random.default_rng(31)
     shared = make_workspace(4, 5, 4)
-    for number in range(max(10, CASES // 10)):
+    for number in range(max(10, n_cases // 10)):
         program = random_case(rng, KINDS[number % 13 - 3], 4, 5).problem.program()
         if program.floors.size != 4:
             continue
@@ -233,10 +233,10 @@ def random_basis(rng, n_arms, n_contexts, n_rows):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_basis_leads_to_the_same_value(kind):
+def test_any_basis_leads_to_the_same_value(kind, n_cases):
     """A start is a hint: garbage of valid range costs pivots, not correctness."""
     rng = np.random.default_rng(37)
-    for _ in range(max(2, CASES // 20)):
+    for _ in range(max(2, n_cases // 20)):
         n_arms, n_contexts = int(rng.integers(1, 7)), int(rng.integers(1, 7))
         program = random_case(rng, kind, n_arms, n_contexts).problem.program()
         cold = solve_program(program)

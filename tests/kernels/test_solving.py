@@ -3,7 +3,6 @@ import pytest
 
 from arcbandit.kernels.program import Basis, Column, Count
 from arcbandit.planning import assemble_program
-from tests.kernels.modes import CASES
 from tests.kernels.working_matrices import dense, solve
 
 
@@ -37,11 +36,11 @@ def random_basis(rng, program, surplus_share):
 
 @pytest.mark.parametrize("n_groups", [0, 1, 3])
 @pytest.mark.parametrize("surplus_share", [0.0, 0.3, 0.8])
-def test_solves_with_a_basis_as_a_dense_solver_does(n_groups, surplus_share):
+def test_solves_with_a_basis_as_a_dense_solver_does(n_groups, surplus_share, n_cases):
     """Both ways round, to the accuracy that the condition of the basis allows; a singular basis is called singular."""
     rng = np.random.default_rng([n_groups, int(10 * surplus_share)])
     solved, singular, with_nucleus = 0, 0, 0
-    for _ in range(CASES):
+    for _ in range(n_cases):
         program = random_program(rng, n_groups)
         basis = random_basis(rng, program, surplus_share)
         right_side = rng.normal(size=program.floors.size)
@@ -63,8 +62,8 @@ def test_solves_with_a_basis_as_a_dense_solver_does(n_groups, surplus_share):
             (rows, np.linalg.solve(matrix.T, right_side)),
         ):
             np.testing.assert_allclose(found, expected, rtol=0, atol=accuracy * max(1.0, np.abs(expected).max()))
-    assert solved > CASES // 10
-    assert singular + solved > CASES // 2
+    assert solved > n_cases // 10
+    assert singular + solved > n_cases // 2
     print(f"{solved} solved, {with_nucleus} of them with a nucleus; {singular} singular")
 
 

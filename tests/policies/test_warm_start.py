@@ -10,6 +10,7 @@ from arcbandit.errors import ArcbanditError, InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.learner import Progress
 from arcbandit.policies.registry import POLICIES, restore
+from tests.long import each_of
 
 EVERY_POLICY = sorted(POLICIES)
 SHARES = [0.15, 0.6, 0.25]
@@ -138,7 +139,7 @@ def planned_afresh(decider, t):
 
 @pytest.mark.parametrize("shape", [(3, 3), (6, 80)], ids=str)
 @pytest.mark.parametrize("replan", ["always", 7])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", each_of(range(2), range(5)))
 def test_plans_follow_a_mix_that_moves_in_leaps(shape, replan, seed):
     """The planner goes on from what it kept of the last plan; weights that updates moved, by far, must not be kept.
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from arcbandit import restore
-from tests.long import cases as how_many
+from tests.long import each_of
 from tests.recorded import plays
 from tests.recorded.arithmetic import arithmetic
 
@@ -24,7 +24,7 @@ COMPILED, UNCOMPILED, SNAPSHOTS, PLATFORM = (
 SAME_ARITHMETIC = arithmetic() == PLATFORM
 CASES = plays.cases()
 LONG = ("loop olp 100x1000",)  # left to `make test-long`
-CHOSEN = [key for key in CASES if key not in how_many(LONG, ())]
+CHOSEN = [key for key in CASES if key not in LONG] + each_of([], LONG)
 PROCESSES = 2  # that play uncompiled
 
 pytestmark = pytest.mark.skipif(not plays.COMPILED, reason="what is played uncompiled is played by a test of its own")

@@ -97,11 +97,12 @@ class OracleTwin:
             assert step > 1e-6, "two breakpoints lie closer than these differences can resolve"
             slope = steeper
 
-    def least_gap(self, optimal_set):
-        """rho*, over every set of kappa - C constraints but I*."""
+    def least_gap(self, optimal_set, *, known=math.inf, every=1):
+        """rho*, over every set of kappa - C constraints but I*; or over one in `every`, and a gap that is known."""
         constraints = [*range(len(self.floors)), *itertools.product(range(self.n_arms), range(self.n_contexts))]
-        best = math.inf
-        for chosen in itertools.combinations(constraints, self.weighted.size - self.n_contexts):
+        best = known
+        sets = itertools.combinations(constraints, self.weighted.size - self.n_contexts)
+        for chosen in itertools.islice(sets, 0, None, every):
             floors = frozenset(member for member in chosen if isinstance(member, int))
             active_set = (floors, frozenset(chosen) - floors)
             # A gap is at least s(I), which costs one program instead of many.

@@ -31,10 +31,11 @@ class Sizes(NamedTuple):
     epochs: int
     horizon: int
     equal_plays: float  # the least share of plays that are those of the CPU
+    means_of: tuple[str, ...]  # policies
     many_epochs: int  # for means
     many_rounds: int
     cpu_epochs: int
-    summary_rounds: int  # for the summary, of `epochs` as well
+    summary_checkpoints: int
     chunk: int  # does not divide `epochs`
 
 
@@ -42,17 +43,18 @@ GPU = Sizes(
     epochs=100,
     horizon=2000,
     equal_plays=0.999,
+    means_of=POLICIES,
     many_epochs=65_536,
     many_rounds=2000,
     cpu_epochs=256,
-    summary_rounds=2000,
+    summary_checkpoints=5,
     chunk=37,
 )
-# Its arithmetic is the CPU's, its speed that of Python.
-SIMULATOR = Sizes(
-    epochs=3, horizon=30, equal_plays=1.0, many_epochs=24, many_rounds=4, cpu_epochs=256, summary_rounds=10, chunk=2
+# Its arithmetic is the CPU's, its speed that of Python; a summary takes it long, for every cell is a thread.
+LONG_SIMULATOR = GPU._replace(
+    epochs=3, horizon=40, equal_plays=1.0, many_epochs=24, many_rounds=12, cpu_epochs=256, chunk=2
 )
-LONG_SIMULATOR = SIMULATOR._replace(horizon=40, many_rounds=12, summary_rounds=40)
+SIMULATOR = LONG_SIMULATOR._replace(means_of=("olp", "thompson-lp", "doc"), summary_checkpoints=1)
 SIZES = {"gpu": GPU, "simulator": SIMULATOR, "long simulator": LONG_SIMULATOR}
 
 
@@ -93,18 +95,19 @@ def main(folder: Path, sizes: Sizes) -> None:
     """Save a file for each case."""
     for name in POLICIES:
         simulate(NU, [name], **common(sizes), device="cuda", keep="epochs").save(folder / f"{name}.parquet")
-        many = {"horizon": sizes.many_rounds, "epochs": sizes.many_epochs, "checkpoints": 2}
+    for name in sizes.means_of:
+        many = {"horizon": sizes.many_rounds, "epochs": sizes.many_epochs, "checkpoints": 1}
         simulate(NU, [name], **many, device="cuda").save(folder / f"{name} many.parquet")
     for name, case in special_cases(device.simulated()).items():
         simulate(**case, **common(sizes), device="cuda", keep="epochs").save(folder / f"{name}.parquet")
-    few = {"horizon": sizes.summary_rounds, "epochs": sizes.epochs, "checkpoints": 5}
+    few = common(sizes) | {"checkpoints": sizes.summary_checkpoints}
     simulate(NU, ["olp", "doc"], **few, device="cuda", keep="epochs").save(folder / "epochs.parquet")
     simulate(NU, ["olp", "doc"], **few, device="auto").save(folder / "one chunk.parquet")
     device.LARGEST_CHUNK = sizes.chunk
     advanced = []
     simulate(NU, ["olp", "doc"], **few, device="cuda", progress=advanced.append).save(folder / "chunks.parquet")
     chunks = [min(sizes.chunk, sizes.epochs - first) for first in range(0, sizes.epochs, sizes.chunk)]
-    assert advanced == 2 * [count * sizes.summary_rounds for count in chunks]
+    assert advanced == 2 * [count * sizes.horizon for count in chunks]
 
 
 if __name__ == "__main__":

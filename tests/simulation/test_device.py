@@ -18,8 +18,9 @@ from arcbandit.simulation.device_kernels import TUPLES, entries_of, play_source,
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_world
 from arcbandit.simulation.loop import rounds
 from arcbandit.simulation.metrics import BY_FLOOR, SHARES, SUMS
+from tests.long import each_of
 from tests.simulation import play_on_device
-from tests.simulation.play_on_device import NU, POLICIES, SIZES, common, special_cases
+from tests.simulation.play_on_device import NU, POLICIES, SIMULATOR, SIZES, common, special_cases
 
 ROOT = Path(__file__).resolve().parents[2]
 HAS_GPU = cuda.device_available()
@@ -84,7 +85,7 @@ class TestTheDevicePlaysAsTheCpu:
         expected = simulate(**SPECIAL_CASES[name], **common(sizes))
         assert_agree(Trace.load(played / f"{name}.parquet"), expected, sizes.equal_plays)
 
-    @pytest.mark.parametrize("name", POLICIES)
+    @pytest.mark.parametrize("name", POLICIES if HAS_GPU else each_of(SIMULATOR.means_of, POLICIES))
     def test_means_over_many_epochs(self, played, sizes, name):
         """Within four standard errors of other epochs on the CPU.
 
@@ -93,7 +94,7 @@ class TestTheDevicePlaysAsTheCpu:
         """
         many = Summary.load(played / f"{name} many.parquet")
         assert many.epochs == sizes.many_epochs
-        other = simulate(NU, [name], sizes.many_rounds, sizes.cpu_epochs, seed=1, checkpoints=2, keep="summary")
+        other = simulate(NU, [name], sizes.many_rounds, sizes.cpu_epochs, seed=1, checkpoints=1, keep="summary")
         for metric in ("regret", "violation", "realised_revenue"):
             errors = np.hypot(many.standard_error(metric, name), other.standard_error(metric, name))
             assert abs(many.mean(metric, name) - other.mean(metric, name))[-1] <= 4.0 * errors[-1]

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numba
 
 from arcbandit.compilation.cache import cache_folder, numba_caching_in
+from arcbandit.compilation.enum_indices import accept_members
 from arcbandit.compilation.fingerprint import compiler_fingerprint, fingerprint
 
 PLAIN_VARIABLE = "ARCBANDIT_PLAIN_NUMBA"
@@ -26,6 +27,8 @@ WORKS = "works"
 LONGEST_REASON = 200  # characters of an error that a warning quotes
 
 config: Any = numba.config
+
+accept_members()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -21,6 +21,8 @@ from numba.cuda.extending import intrinsic
 from numba.cuda.np import arrayobj
 from numba.cuda.typing import arraydecl
 
+from arcbandit.compilation.enum_indices import members_as_integers
+
 TRIPLE = "nvptx64-nvidia-cuda"
 OPTIMISATION = 3
 # All kernels are marked to be inlined, rare ones too: a call would hide local arrays from the optimiser. The threshold
@@ -80,14 +82,6 @@ def device_code() -> Iterator[None]:
 def index_as_given(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -> Any:
     """An index without the check for a negative one: no kernel counts from the end, and the check is costly."""
     return context.cast(builder, index, index_type, types.intp)
-
-
-def members_as_integers(index: Any) -> Any:
-    """The type of an index, with integers for members of an IntEnum, which Numba accepts but numba-cuda does not."""
-    if isinstance(index, types.BaseTuple):
-        parts: Any = index
-        return types.Tuple([members_as_integers(part) for part in parts])
-    return types.intp if isinstance(index, types.IntEnumMember) else index
 
 
 def with_shape(shape: tuple[int, ...]) -> Callable[[Any], Any]:

@@ -69,7 +69,7 @@ def test_a_kept_allocation_is_the_one_written_afresh(shape, grouped, cases):
     bases = {owner: make_basis(shape[1], n_rows) for owner in (0, FIRST_OWNER, SECOND_OWNER)}
     allocation = np.full(shape, UNTOUCHED)
     seen = set()
-    for _ in range(cases(80, 200) if COMPILED else cases(4, 8)):
+    for _ in range(200 if COMPILED else cases(4, 8)):
         owner = int(rng.choice([0, FIRST_OWNER, SECOND_OWNER], p=[0.05, 0.85, 0.1]))
         before = workspace.counts[Count.PIVOTS]
         workspace.counts[Count.SCALES_AGE] = rng.integers(5)  # at 0 scales are measured, else those kept must do

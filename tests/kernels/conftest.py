@@ -6,4 +6,4 @@ from tests.kernels.modes import COMPILED
 @pytest.fixture(scope="session")
 def n_cases(cases):
     """How many random cases a kernel test tries."""
-    return cases(100, 400) if COMPILED else cases(30, 100)
+    return cases(100, 400) if COMPILED else 100

@@ -8,6 +8,8 @@ OLDEST_NUMBA := $(shell sed -nE 's/^ *"numba>=([0-9.]+)",.*/\1/p' pyproject.toml
 OLDEST := .venv-oldest
 OLDEST_READY := $(OLDEST)/.ready
 PARALLEL := -n auto --dist worksteal
+# What tuples and fingerprints are without a compiler, besides the kernels.
+ALSO_UNCOMPILED := tests/compilation/test_packing.py tests/compilation/test_fingerprint.py
 # Plans against certificates, the compiled loop against online decisions, and snapshots.
 NUMBA_TESTS := tests/test_planning.py tests/policies/test_contract.py \
 	-k "TestCertificates or same_arms or snapshot"
@@ -27,7 +29,7 @@ quick: $(READY)  ## Test all but what is slow, for after every edit
 test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompiled
 	$(BIN)/python -m pytest $(PARALLEL)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels $(ALSO_UNCOMPILED)
 
 test-long: $(READY)  ## Test on all that was promised what `make test` samples
 	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest $(PARALLEL) -m long

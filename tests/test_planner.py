@@ -328,7 +328,8 @@ class TestInputs:
 
     def test_with_labels_are_put_in_order(self):
         """In that of the planner's names, or of the rewards where it has none."""
-        pandas = pytest.importorskip("pandas")
+        import pandas
+
         frame = pandas.DataFrame(MEANS, index=["a", "b", "c"], columns=["x", "y", "z"])
         shuffled = frame.loc[["c", "a", "b"], ["z", "x", "y"]]
         expected = answer(plan, NU)

@@ -25,10 +25,10 @@ def allocate(learner, context, t, stream):
     """Play argmax (eta + Q) UCB, eta = scale * sqrt(T); the UCB of a pair never played is infinite."""
     allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
-    unit = learner.settings[0].mean_bound
-    settings = learner.settings
-    factor = radius_factor(allocation.size, t, settings[0].noise_scale)
-    weight = learner.dials[0].penalty_scale * math.sqrt(settings[0].horizon)
+    settings = learner.settings[0]
+    unit = settings.mean_bound
+    factor = radius_factor(allocation.size, t, settings.noise_scale)
+    weight = learner.dials[0].penalty_scale * math.sqrt(settings.horizon)
     for column in range(n_contexts):
         best = -1
         largest = -math.inf

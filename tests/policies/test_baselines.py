@@ -10,11 +10,10 @@ from arcbandit.compilation.compile import bound, entry_kernel
 from arcbandit.compilation.packing import kind_of, packed, unpacker
 from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.instance import Instance
-from arcbandit.kernels.confidence import ByPair
-from arcbandit.policies.learner import Outcome, Stream
+from arcbandit.kernels.confidence import ByPair, record_reward
+from arcbandit.policies.learner import Outcome, Stream, observe_context
 from arcbandit.policies.optimistic3 import ByArmRow
 from arcbandit.policies.registry import POLICIES, policy
-from arcbandit.policies.rounds import rule_kernels
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
 from arcbandit.simulation.loop import player_of
 from arcbandit.simulation.metrics import Total
@@ -41,23 +40,29 @@ FIFTH = 0.4 / math.sqrt(6 * 1.01 * math.log(2))
 
 
 # What stands for the kernels of a rule, until `bound` gives each rule a copy with its own.
-choose_allocation = take_in_reward = unpack = None
+rule_allocate = rule_learn = unpack = None
 
 
 def choose(numbers, context, t):
-    return choose_allocation(unpack(numbers), context, t, Stream(0, 0, t))
+    learner = unpack(numbers)
+    observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+    return rule_allocate(learner, context, t, Stream(0, 0, t))
 
 
 def take_in(numbers, context, arm, reward):
-    take_in_reward(unpack(numbers), context, arm, reward)
+    learner = unpack(numbers)
+    record_reward(learner.statistics, arm, context, reward)
+    rule_learn(learner, context, arm, reward)
 
 
 @functools.cache
 def entries_of(kind, learner_kind):
     """`choose` and `take_in` of a rule, to be called from Python."""
-    kernels = rule_kernels(kind.allocate, kind.learn)
-    names = kernels._asdict() | {"unpack": unpacker(learner_kind)}
-    return bound(entry_kernel, choose, **names), bound(entry_kernel, take_in, **names)
+    unpacks = {"unpack": unpacker(learner_kind)}
+    return (
+        bound(entry_kernel, choose, rule_allocate=kind.allocate, **unpacks),
+        bound(entry_kernel, take_in, rule_learn=kind.learn, **unpacks),
+    )
 
 
 def dials_of(name, values):

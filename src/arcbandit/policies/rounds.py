@@ -17,8 +17,6 @@ from arcbandit.policies.learner import Learner, Progress, Replan, Stream, estima
 # Placeholders for a rule's kernels in the functions below: `bound` gives each rule copies with its own.
 rule_allocate: Any = None
 rule_learn: Any = None
-choose_allocation: Any = None
-take_in_reward: Any = None
 unpack_work: Any = None
 unpack_batch: Any = None
 unpack_log: Any = None
@@ -67,35 +65,6 @@ def learn_nothing(learner, context, arm, reward):
     """The `learn` of a rule that needs only the statistics."""
 
 
-def choose(learner, context, t, stream):
-    """Write w(t), shape (K, C), for the round whose context was just seen; return its Outcome.
-
-    Random numbers depend on the stream, confidence bounds on t. The two differ: rewards that arrive in batches, or
-    from elsewhere, advance t without a decision, and t may stay the same from one decision to the next.
-    """
-    observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
-    return rule_allocate(learner, context, t, stream)
-
-
-def take_in(learner, context, arm, reward):
-    """Learn from the reward of a round."""
-    record_reward(learner.statistics, arm, context, reward)
-    rule_learn(learner, context, arm, reward)
-
-
-class RuleKernels(NamedTuple):
-    """What every round of a rule is made of."""
-
-    choose_allocation: Any  # (learner, context, t, stream) -> Outcome
-    take_in_reward: Any  # (learner, context, arm, reward)
-
-
-@functools.cache
-def rule_kernels(allocate: Callable[..., Any], learn: Callable[..., Any]) -> RuleKernels:
-    """The kernels of a rule, combined with what all rules share."""
-    return RuleKernels(bound(kernel, choose, rule_allocate=allocate), bound(kernel, take_in, rule_learn=learn))
-
-
 def decide(numbers, context, batch_numbers):
     """Decide for each context of a batch in turn or, if it is empty, for one context.
 
@@ -118,7 +87,11 @@ def decide(numbers, context, batch_numbers):
         if t < progress[Progress.NEXT_PLAN] and progress[Progress.ALL_PLAYED] != 0:
             learner.statistics.context_counts[context] += 1.0
         else:
-            choose_allocation(learner, context, t, Stream(stream.seed, stream.epoch, number))
+            observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+            # Random numbers depend on the decision's number, confidence bounds on t. The two differ: rewards that
+            # arrive in batches, or from elsewhere, advance t without a decision, and t may stay the same from one
+            # decision to the next.
+            rule_allocate(learner, context, t, Stream(stream.seed, stream.epoch, number))
             if replan == Replan.DOUBLING:
                 progress[Progress.NEXT_PLAN] = 2 * t
             elif replan != Replan.ALWAYS:
@@ -151,7 +124,8 @@ def learn(numbers, context, arm, reward, log_numbers):
             context = log.contexts[place]
             arm = log.arms[place]
             reward = log.rewards[place]
-        take_in_reward(learner, context, arm, reward)
+        record_reward(learner.statistics, arm, context, reward)
+        rule_learn(learner, context, arm, reward)
     learner.progress[Progress.REWARDS] += max(1, many)
 
 
@@ -164,20 +138,18 @@ class WorkKernels(NamedTuple):
 
 def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, work: Work) -> WorkKernels:
     """The compiled rounds of a rule, for learners of this kind."""
-    return _work_kernels(allocate, learn, plans, kind_of(work))
+    kind = kind_of(work)
+    return WorkKernels(_decide_kernel(allocate, kind), _learn_kernel(learn, plans, kind))
 
 
 @functools.cache
-def _work_kernels(
-    rule_allocate: Callable[..., Any], rule_learn: Callable[..., Any], plans: bool, kind: Any
-) -> WorkKernels:
-    kernels = rule_kernels(rule_allocate, rule_learn)
-    names = {
-        "PLANS": plans,
-        "choose_allocation": kernels.choose_allocation,
-        "take_in_reward": kernels.take_in_reward,
-        "unpack_work": unpacker(kind),
-        "unpack_batch": unpacker(kind_of(NO_BATCH)),
-        "unpack_log": unpacker(kind_of(NO_LOG)),
-    }
-    return WorkKernels(*(bound(entry_kernel, function, **names).compiled for function in (decide, learn)))
+def _decide_kernel(allocate: Callable[..., Any], kind: Any) -> Callable[..., Any]:
+    unpack = {"unpack_work": unpacker(kind), "unpack_batch": unpacker(kind_of(NO_BATCH))}
+    return bound(entry_kernel, decide, rule_allocate=allocate, **unpack).compiled
+
+
+# Rules that learn alike share the kernel.
+@functools.cache
+def _learn_kernel(rule_learn: Callable[..., Any], plans: bool, kind: Any) -> Callable[..., Any]:
+    unpack = {"unpack_work": unpacker(kind), "unpack_log": unpacker(kind_of(NO_LOG))}
+    return bound(entry_kernel, learn, rule_learn=rule_learn, PLANS=plans, **unpack).compiled

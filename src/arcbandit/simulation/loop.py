@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from arcbandit.compilation.compile import bound, entry_kernel, kernel
 from arcbandit.compilation.packing import kind_of, packed, unpacker
+from arcbandit.kernels.confidence import record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
-from arcbandit.policies.learner import Learner, Stream
-from arcbandit.policies.rounds import rule_kernels
+from arcbandit.policies.learner import Learner, Stream, observe_context
 from arcbandit.simulation.meters import (
     Meters,
     Record,
@@ -27,8 +27,8 @@ from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.world import World, draw_reward
 
 # Placeholders for a rule's kernels: `bound` gives each rule a copy of the loop with its own.
-choose_allocation: Any = None
-take_in_reward: Any = None
+rule_allocate: Any = None
+rule_learn: Any = None
 PLANS: bool = False
 play_rounds: Any = None
 unpack: Any = None
@@ -43,7 +43,8 @@ def rounds(world, learner, meters, stream, first, last, record):
         here = Stream(stream.seed, stream.epoch, t)
         context_uniform, arm_uniform = uniforms(here.seed, here.epoch, t, Purpose.DECISION, 0)
         context = context_from_uniform(world.probabilities, context_uniform)
-        outcome = choose_allocation(learner, context, t, here)
+        observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+        outcome = rule_allocate(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
         # The compiler leaves out the branch that is not the rule's.
@@ -61,7 +62,8 @@ def rounds(world, learner, meters, stream, first, last, record):
                 audit(
                     world, learner.statistics, learner.allocation, sigma, t, outcome, matched, regret, violation, meters
                 )
-        take_in_reward(learner, context, arm, reward)
+        record_reward(learner.statistics, arm, context, reward)
+        rule_learn(learner, context, arm, reward)
         measure_reward(learner.problem, arm, reward, t, meters)
         if place < record.checkpoints.shape[0] and record.checkpoints[place] == t:
             write_checkpoint(learner.problem, meters, place, record)
@@ -87,14 +89,7 @@ def play(numbers, first, last):
 @functools.cache
 def loop_of(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool) -> Any:
     """The kernel `play_rounds(world, learner, meters, stream, first, last, record)` of a rule."""
-    kernels = rule_kernels(allocate, learn)
-    return bound(
-        kernel,
-        rounds,
-        choose_allocation=kernels.choose_allocation,
-        take_in_reward=kernels.take_in_reward,
-        PLANS=plans,
-    )
+    return bound(kernel, rounds, rule_allocate=allocate, rule_learn=learn, PLANS=plans)
 
 
 @functools.cache

@@ -23,8 +23,8 @@ help:  ## List the targets
 run: $(READY)  ## Reproduce every number of the paper; the page is reproduction/index.html
 	$(BIN)/arcbandit reproduce --out reproduction
 
-quick: $(READY)  ## Test all but what is slow, for after every edit
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
+quick: $(READY)  ## Test in half a minute, after every edit: all but what is slow or draws many cases
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not long"
 
 test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompiled
 	$(BIN)/python -m pytest $(PARALLEL)

@@ -1,4 +1,4 @@
-"""What a test costs: processor time of the test itself and of processes it waited for, without compiling kernels.
+"""What a test costs: processor time of the test, its fixtures and processes it waited for, without compiling kernels.
 
 Tests that take more than LIMIT have the mark `slow`, which `make quick` leaves out; those that lack it are named at the
 end of a run. Processor time, so that a busy machine makes no test slow; without compiling, so that an empty cache makes
@@ -6,13 +6,14 @@ none slow either (kernels that another process compiles count, and are named the
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import pytest
 from numba.core import event
 
 LIMIT = 1.5  # seconds
 KEY = "own_time"
+STARTED = pytest.StashKey[float]()
 
 
 def spent() -> float:
@@ -50,13 +51,18 @@ class OwnTime:
         event.register("numba:compile", self.compiling)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Fixtures are part of the first test that asks for them."""
+        item.stash[STARTED] = spent() - self.compiling.total
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Note what the test took if it takes long and does not say so."""
-        before = spent() - self.compiling.total
         try:
             return (yield)
         finally:
-            own = spent() - self.compiling.total - before
+            own = spent() - self.compiling.total - item.stash[STARTED]
             if own > LIMIT and item.get_closest_marker("slow") is None:
                 item.user_properties.append((KEY, own))
 

@@ -70,6 +70,7 @@ def solve_warm(twin, rng, counts):
             counts["warm", status] += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", each_of(CHUNKS[:4], CHUNKS))
 def test_agrees_with_highs(chunk):
     """A third of the problems plain, a third degenerate or infeasible, a third warm-started.

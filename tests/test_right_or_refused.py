@@ -25,6 +25,7 @@ class TestFloorsAtTheBorder:
         with pytest.raises(InfeasibleError, match="arm 1"):
             solve_lp(means, means, [0, 1e-10], [0.5, 0.5])
 
+    @pytest.mark.slow
     def test_no_problem_at_the_border_is_given_up(self, cases):
         """Floors raised to what is just feasible, and from there by 1e-15 to 1e-6 up or down; signs are mixed."""
         rng = np.random.default_rng(2026)

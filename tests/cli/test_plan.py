@@ -379,6 +379,7 @@ class TestBadInput:
         assert printed.err.count("\n") == 1
 
 
+@pytest.mark.slow
 class TestTheProgram:
     def test_answers_and_refuses(self, program):
         """Exit codes and streams are those of a real process."""

@@ -65,6 +65,7 @@ class TestTheAnswer:
         for words in ("revenue lost against the best plan", "what the floors lacked", "lowest mean R + V"):
             assert words in output
 
+    @pytest.mark.slow
     def test_numbers_are_never_cut(self, capsys):
         """A narrow terminal gets two tables."""
         output = answer_to(
@@ -122,6 +123,7 @@ class TestTheAnswer:
 
 
 class TestFiles:
+    @pytest.mark.slow
     def test_trace_and_page_are_written(self, tmp_path, capsys):
         """The trace loads back, and the page is about the instance."""
         out, plot = tmp_path / "trace.parquet", tmp_path / "page.html"
@@ -226,6 +228,7 @@ class TestTheDevice:
         assert "arcbandit[cuda]" in printed.err
 
 
+@pytest.mark.slow
 class TestTheProgram:
     @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
     @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -138,6 +138,7 @@ class TestTheFolder:
         assert before == cache.config.CACHE_DIR
 
 
+@pytest.mark.slow
 def test_without_a_folder_kernels_compile_uncached(small_package, settings, tmp_path):
     """The answer comes all the same, and no process finds anything to load."""
     (tmp_path / "file").touch()
@@ -145,6 +146,7 @@ def test_without_a_folder_kernels_compile_uncached(small_package, settings, tmp_
         assert lines(CALL_SMALL, **settings | {"ARCBANDIT_CACHE_DIR": tmp_path / "file"}) == ["21.0 0 1"]
 
 
+@pytest.mark.slow
 def test_editing_a_called_kernel_compiles_again(small_package, settings):
     """The caller's file is unchanged, yet the result follows the edit, and follows it back from the cache."""
     assert lines(CALL_SMALL, **settings) == ["21.0 0 1"]
@@ -155,6 +157,7 @@ def test_editing_a_called_kernel_compiles_again(small_package, settings):
     assert lines(CALL_SMALL, **settings) == ["21.0 1 0"]
 
 
+@pytest.mark.slow
 def test_edits_that_change_no_code_compile_nothing(small_package, settings):
     """Comments, docstrings and other functions beside a called kernel, and files that hold none."""
     inner = small_package / "inner.py"
@@ -165,6 +168,7 @@ def test_edits_that_change_no_code_compile_nothing(small_package, settings):
     assert lines(CALL_SMALL, **settings) == ["21.0 1 0"]
 
 
+@pytest.mark.slow
 def test_the_order_of_fields_counts_though_no_kernel_names_their_tuple(small_package, settings):
     """Numba's own cache tells tuples apart by their class and would take the code of the other order."""
     pair = "from typing import NamedTuple\n\nclass Pair(NamedTuple):\n    {}: float\n    {}: float\n"
@@ -182,6 +186,7 @@ def test_the_order_of_fields_counts_though_no_kernel_names_their_tuple(small_pac
     assert [lines(script, **settings) for _ in range(2)] == [["2.0 1"], ["2.0 0"]]
 
 
+@pytest.mark.slow
 def test_copies_of_a_function_for_two_rules_have_folders_of_their_own(small_package, settings, tmp_path):
     """Both play in one process, and the next process loads both."""
     (small_package / "bound.py").write_text(BOUND)
@@ -216,17 +221,20 @@ def test_a_copy_is_refused_names_that_its_function_does_not_know():
         bound(kernel, call_copy, OTTER=1.0)
 
 
+@pytest.mark.slow
 def test_a_rare_kernel_is_called_and_constants_compile_nothing_twice(small_package, settings):
     """One signature each, and of both kernels only the rare one is left as a function of its own."""
     (small_package / "constants.py").write_text(CONSTANTS)
     assert lines(COUNT_CALLS, **settings) == ["7.0", "1 1", "1"]
 
 
+@pytest.mark.slow
 def test_compiling_leaves_the_garbage_collector_as_it_was(small_package, settings):
     """It rests only while the compiler runs, whether that succeeds or not."""
     assert lines(COLLECTS, **settings) == ["True", "TypingError True", "False"]
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(tmp_path):
     """The first compiles and stores the planner, a rule in the loop and another online; the second loads them all."""
     first = lines(TWO_RULES, ARCBANDIT_CACHE_DIR=tmp_path)

@@ -254,6 +254,7 @@ class TestItLeavesAside:
     def test_what_else_there_is_in_a_module_that_it_uses(self):
         assert word_of(other=edited(OTHER, "NEVER_USED = 4.0", "NEVER_USED = 5.0")) == word_of()
 
+    @pytest.mark.slow
     def test_the_process_and_its_hash_seed(self):
         """Sets have another order in each."""
         script = (

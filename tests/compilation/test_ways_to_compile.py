@@ -11,9 +11,10 @@ from arcbandit.compilation.compile import config
 from tests.compilation.small_package import INNER, lines
 from tests.kernels.modes import COMPILED
 
-pytestmark = pytest.mark.skipif(
-    not COMPILED or bool(config.BOUNDSCHECK), reason="runs in processes of its own, so that once is enough"
-)
+pytestmark = [
+    pytest.mark.slow,  # each test starts processes of its own
+    pytest.mark.skipif(not COMPILED or bool(config.BOUNDSCHECK), reason="in processes of its own, so once is enough"),
+]
 
 SMALL_WAY = """
 import warnings

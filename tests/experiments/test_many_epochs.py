@@ -168,6 +168,7 @@ def page(folder):
     return (folder / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 class TestThePage:
     def test_has_a_section_after_the_experiment(self, page, many):
         """What was played, where, how often and for how long."""

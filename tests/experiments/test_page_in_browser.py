@@ -12,6 +12,8 @@ import pytest
 from arcbandit.experiments import many_epochs
 from arcbandit.experiments.reproduce import EXPERIMENTS, reproduce, save
 
+pytestmark = pytest.mark.slow  # a reproduction is made for it
+
 WIDTHS = (1280, 390)
 FLAGS = (
     "--headless",

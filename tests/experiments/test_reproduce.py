@@ -45,6 +45,7 @@ def small():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_has_a_verdict_a_figure_and_words_for_it(name, small):
     """Whatever the size: each claim a verdict with a number, each chart an alternative text."""
@@ -186,6 +187,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_claim_fails_when_fed_wrong_results(name, small):
     """A claim that nothing can contradict would prove nothing."""
@@ -219,6 +221,7 @@ def test_progress_says_what_is_running_and_ends():
     assert shares[-1] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_growth_is_measured_on_known_powers(small):
     """A power of the rounds has its own exponent, and its own growth over a decade."""
     trace = small["regret"].recorded.traces["nu"]
@@ -245,6 +248,7 @@ def test_bad_input_is_refused(tmp_path):
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_writes_a_page_and_figures_and_prints_the_verdicts(self, tmp_path, capsys):
         """The last line is the path of the page."""
         assert main(["reproduce", "figure-1", "--out", str(tmp_path / "out")]) == 0
@@ -330,6 +334,7 @@ def _charts(name):
     return result.figure.charts
 
 
+@pytest.mark.slow
 def test_saving_writes_whole_files(small, tmp_path):
     """A page of several experiments names each claim once."""
     found = reproduction.Reproduction((small["figure-1"], small["no-free-exploration"]), 1, False)

@@ -28,6 +28,7 @@ def bounds(decider, t):
     return by_pair[ByPair.MEAN] + radius, by_pair[ByPair.MEAN] - radius
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["olp", "oplp"])
 @pytest.mark.parametrize("place", range(len(SHAPES)))
 def test_every_plan_is_that_of_the_reference_solver(name, place, cases):

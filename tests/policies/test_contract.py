@@ -1,4 +1,4 @@
-"""What every policy must keep, whatever its rule."""
+"""What every policy must keep, whatever its rule, beyond what `arcbandit.checks` looks at (tests/test_checks.py)."""
 
 import json
 import math
@@ -150,15 +150,6 @@ class TestEveryPolicy:
         with pytest.raises(InvalidInputError, match="equal in number"):
             decider.update_many([0, 0], [0], [1.0])
         assert decider.snapshot() == before
-
-    def test_rewards_in_a_batch_count_as_one_by_one(self, name, instance):
-        together = policy(name).for_instance(instance, horizon=ROUNDS, seed=3)
-        singly = policy(name).for_instance(instance, horizon=ROUNDS, seed=3)
-        contexts, arms, rewards = [0, 1, 0, 1], [0, 1, 1, 0], [1.0, 0.5, 0.25, 2.0]
-        together.update_many(contexts, arms, rewards)
-        for context, arm, reward in zip(contexts, arms, rewards, strict=True):
-            singly.update(context, arm, reward)
-        assert together.snapshot() == singly.snapshot()
 
     def test_never_plays_an_arm_where_it_is_not_available(self, name, instance):
         available = np.ones(instance.mean_rewards.shape, dtype=bool)

@@ -28,6 +28,7 @@ def rounded(rng, means, arm, context):
     return float(np.round(means[arm, context] + rng.normal()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape[0]}x{shape[1]}")
 def test_a_restored_policy_plays_on_as_the_one_it_was_taken_from(shape, cases):
     """Ties and heavy tails at all sizes; scales that a twin would measure again decided pivots otherwise."""

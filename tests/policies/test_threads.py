@@ -23,6 +23,7 @@ INSTANCE = Instance([[1.0, 0.3], [0.2, 0.8], [0.4, 0.5]], [0.1, 0.1, 0.1], [0.6,
 PATIENCE = 20.0  # seconds after which a thread is taken to wait for ever
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["blp", "oplp", "thompson-lp", "optimistic3", "bandit-q"])
 def test_threads_may_share_a_policy(name, cases):
     """Five threads decide and learn on 20 x 50, one changes floors, arms and contexts, one takes snapshots.

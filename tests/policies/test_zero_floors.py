@@ -24,6 +24,7 @@ GROUP_ALONE = Instance(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
     ("instance", "limit"),

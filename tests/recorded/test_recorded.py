@@ -52,6 +52,7 @@ def test_compiled(key):
     assert_same(CASES[key](), COMPILED[key])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PROCESSES))
 def test_uncompiled(part):
     """Numba decides on import whether it compiles: in processes of their own, each of which plays some policies."""

@@ -130,6 +130,7 @@ def test_the_sum_of_a_long_audit_needs_no_table():
 
 
 class TestTheCommand:
+    @pytest.mark.slow
     def test_a_full_disk_costs_no_table_and_no_page(self, tmp_path, capsys, monkeypatch):
         """The file could not be written, all else is there, and the exit code says that something failed."""
 

@@ -120,6 +120,7 @@ class TestWorkers:
         with joblib.parallel_config(backend="loky"):
             assert same(alone, simulate(NU, ["olp", "thompson-lp"], jobs=2, **arguments))
 
+    @pytest.mark.slow
     def test_a_dask_cluster_records_the_same(self, tmp_path):
         """The same call, two real worker processes of a local cluster, without a change of code."""
         script = tmp_path / "on_dask.py"
@@ -147,6 +148,7 @@ class TestWorkers:
         assert done.returncode == 0, done.stderr
         assert "same" in done.stdout
 
+    @pytest.mark.slow
     def test_memory_does_not_grow_with_the_horizon(self):
         """The peak of a process that plays ten times the rounds is the same to within 5 MB."""
         script = (

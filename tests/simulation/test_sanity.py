@@ -49,6 +49,7 @@ class TestOnNu:
         assert sums["blp"] <= min(sums["olp"], sums["oplp"]) / 4
 
 
+@pytest.mark.slow
 def test_oplp_leaves_its_fallback_only_with_a_margin():
     """Never at a margin of 0.001, hardly ever at 0.01; at 0.1 it does with V 200 to 350, at 1 with V under 10.
 

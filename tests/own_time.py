@@ -11,7 +11,7 @@ from collections.abc import Generator
 import pytest
 from numba.core import event
 
-LIMIT = 1.5  # seconds
+LIMIT = 0.75  # seconds
 KEY = "own_time"
 STARTED = pytest.StashKey[float]()
 

@@ -89,6 +89,7 @@ def test_the_command_line_knows_it(installed, tmp_path):
     assert "bernstein-olp:scale=0.5" in played
 
 
+@pytest.mark.slow
 def test_what_cannot_be_loaded_says_so(tmp_path):
     """An entry point that leads nowhere is named when its policy is asked for, and harms nobody else."""
     metadata = tmp_path / "broken-1.0.dist-info"

@@ -373,6 +373,7 @@ class TestInfeasibleFloors:
         np.testing.assert_allclose(found.allocation, [[0.5], [0.5]], rtol=0, atol=1e-9)
         assert found.total_shortfall == pytest.approx(0.5, rel=1e-8)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["infeasible", "infeasible-integer", "infeasible-groups"])
     def test_the_least_shortfall_and_then_the_revenue_are_those_of_highs(self, kind):
         """Two linear programs one after the other, solved by someone else, on 200 problems of each kind."""
@@ -388,6 +389,7 @@ class TestInfeasibleFloors:
             assert found.total_shortfall == pytest.approx(shortfall, rel=1e-9, abs=1e-9 * problem.row_scale.max())
             assert found.value == pytest.approx(value, rel=1e-9, abs=1e-9 * np.abs(problem.objective).max())
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["infeasible", "infeasible-integer", "infeasible-groups"])
     def test_floors_said_to_conflict_do_conflict(self, kind):
         """The prices prove it, without any other floor, and the floors alone stay infeasible."""

@@ -44,6 +44,7 @@ def test_summaries_and_places_are_shown(capsys, monkeypatch):
         assert entry.where in output
 
 
+@pytest.mark.slow
 def test_reference_page_is_up_to_date():
     """`make docs` writes it again."""
     assert PAGE.read_text(encoding="utf-8") == page()

@@ -138,6 +138,7 @@ class TestThePlanOfNu:
         assert values == ["costly", "5.25", "6.00", "0.75"]
         assert "12.5%" in summary[3]
 
+    @pytest.mark.slow
     def test_analysis_gives_every_constant(self, capsys):
         """gamma*, S_gamma*, I*, rho* and the candidate that attains it, with its s, L and P."""
         output = answer_to("plan", "nu", "--analyse", capsys=capsys)
@@ -156,6 +157,7 @@ class TestThePlanOfNu:
         assert "{3, (1,2), (2,1), (2,3), (3,1), (3,2)}" in output
         assert "not degenerate" in output
 
+    @pytest.mark.slow
     def test_analysis_adds_the_largest_floor_of_each_arm(self, capsys):
         """They stand beside the floors, and only when asked for."""
         header, *rows = cells(answer_to("plan", "nu", "--analyse", capsys=capsys), "Arms")[:4]
@@ -174,6 +176,7 @@ class TestJson:
         for field in PLAN_FIELDS:
             np.testing.assert_array_equal(document[field], getattr(found, field), err_msg=field)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", PAPER_INSTANCES)
     def test_holds_the_fields_of_the_analysis(self, name, capsys):
         """What is said without --analyse agrees with the analysis too."""
@@ -186,6 +189,7 @@ class TestJson:
         for field in ("regime", "revenue_without_floors", "price_of_guarantees"):
             assert briefly[field] == getattr(analysis, field), field
 
+    @pytest.mark.slow
     def test_names_the_members_of_sets(self, capsys):
         """Floors by arm, pairs by arm and context."""
         document = document_of("plan", "nu", "--analyse", capsys=capsys)
@@ -208,6 +212,7 @@ class TestJson:
         assert "646,646" in document["suboptimality_gap_reason"]
         assert "100,000" in document["suboptimality_gap_reason"]
 
+    @pytest.mark.slow
     def test_keys_depend_on_the_options_only(self, infeasible_file, capsys):
         """A reader finds the same keys whether or not the floors can be met."""
         for options in ([], ["--analyse"]):
@@ -303,6 +308,7 @@ class TestReading:
         assert main(["plan", "nu"]) == 2
         assert "must end in .toml or .json" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_both_solvers_give_the_same_answer(self, capsys):
         """The reference solver is another way to the same plan."""
         ours = document_of("plan", "nu", "--analyse", capsys=capsys)

@@ -194,6 +194,7 @@ def test_bad_input_is_one_sentence_before_any_work(arguments, said, capsys, monk
 
 
 class TestTheDevice:
+    @pytest.mark.slow
     def test_a_summary_is_shown_and_saved_as_a_trace_is(self, tmp_path, capsys):
         """Means and intervals to the digits shown; the file holds no epoch."""
         out, plot = tmp_path / "summary.parquet", tmp_path / "page.html"

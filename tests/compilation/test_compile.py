@@ -262,6 +262,7 @@ def test_an_entry_is_compiled_at_its_first_call_and_not_before():
     assert (plus_one.compiled is plus_one.py_func) == (not COMPILED)
 
 
+@pytest.mark.slow
 def test_disabled_compilation_leaves_plain_functions(small_package, settings):
     """For debugging and coverage: a kernel is what it was, and an entry calls the function itself."""
     script = (

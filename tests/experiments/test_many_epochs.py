@@ -76,6 +76,7 @@ def test_fewer_epochs_are_fitted_than_are_played():
     assert [run.keep for run in runs] == ["summary", "epochs"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epochs", [2, FEW_ON_DEVICE])
 def test_progress_adds_up_to_the_work(epochs, monkeypatch):
     """Whatever the number of epochs, and wherever they are played."""
@@ -111,6 +112,7 @@ class TestWhenItIsPlayed:
         assert [one.name for one in reproduce.find(["regret"])] == ["regret"]
         assert [one.name for one in reproduce.find(["many-epochs"])] == ["many-epochs"]
 
+    @pytest.mark.slow
     def test_over_its_own_number_of_epochs_unless_it_is_asked_for(self, monkeypatch):
         """Those that are given are for the experiments that are asked for."""
         monkeypatch.setattr(reproduce, "use_cuda", lambda _: True)
@@ -229,6 +231,7 @@ def test_the_terminal_shows_the_table(found, many, tmp_path, capsys):
     assert all(row[1] in printed for row in many.tables[0].rows)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_the_device_is_played_on_the_cpu(monkeypatch):
     monkeypatch.setattr("arcbandit.experiments.experiment.FEWEST_ON_DEVICE", FEW_ON_DEVICE)
     monkeypatch.setattr(device, "largest_state_bytes", lambda: 100)
@@ -242,6 +245,7 @@ def test_a_device_is_for_many_epochs():
     assert device_for(FEWEST_ON_DEVICE - 1, settings) == "cpu"
 
 
+@pytest.mark.slow
 def test_the_audit_takes_a_device():
     with pytest.raises(InvalidInputError, match="device must be"):
         audit(paper_instance("nu"), "olp", 10, device="tpu")

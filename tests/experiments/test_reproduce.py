@@ -200,6 +200,7 @@ def test_every_claim_fails_when_fed_wrong_results(name, small):
     assert failed == {claim.name for claim in experiment.claims}
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing():
     """Nor does running an experiment beside others."""
     alone = reproduce(["margin"], horizon=300, epochs=2, jobs=1)
@@ -261,6 +262,7 @@ class TestCommand:
         assert "http" not in text.replace("http-equiv", "")
         assert text.count("<img alt=") == len(_charts("figure-1"))
 
+    @pytest.mark.slow
     def test_prints_one_document(self, tmp_path, capsys):
         """With --json."""
         arguments = ["reproduce", "nonsaturating", "--epochs", "2", "--horizon", "30", "--seed", "3", "--jobs", "1"]
@@ -282,6 +284,7 @@ class TestCommand:
         assert main(["reproduce", "--list", "--json"]) == 0
         assert [one["name"] for one in json.loads(capsys.readouterr().out)["experiments"]] == list(EXPERIMENTS)
 
+    @pytest.mark.slow
     def test_a_claim_that_fails_is_named_and_is_the_exit_code(self, tmp_path, capsys, monkeypatch):
         """And the page still shows it."""
         wrong = Claim("moon", "The moon is cheese.", lambda recorded: Measured(False, "rock"))
@@ -320,6 +323,7 @@ class TestCommand:
         assert "arcbandit[cuda]" in printed.err
         assert not (tmp_path / "out").exists()
 
+    @pytest.mark.slow
     def test_auto_is_the_cpu_where_there_is_no_gpu(self, tmp_path, capsys, monkeypatch):
         monkeypatch.setattr("arcbandit.simulation.device.device_available", lambda: False)
         arguments = ["regret", "--horizon", "30", "--epochs", "1", "--device", "auto", "--json"]

@@ -364,6 +364,7 @@ def test_simulations_align_what_is_available():
         simulate(paper_instance("nu"), ["olp"], 60, epochs=1, available=available)
 
 
+@pytest.mark.slow
 def test_lists_and_arrays_do_not_wait_for_narwhals():
     """It is loaded for objects that may have labels alone, and brings no package of frames."""
     code = (

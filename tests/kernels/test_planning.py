@@ -275,6 +275,7 @@ print(len(planning_kernel().signatures))
 """
 
 
+@pytest.mark.slow
 def test_all_ways_to_call_from_python_share_one_compiled_signature():
     """Lists, float32, transposed, read-only, with groups, masks or a warm start: nothing is compiled twice."""
     done = subprocess.run(

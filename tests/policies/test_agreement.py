@@ -75,6 +75,7 @@ def planned_afresh(decider, t):
     return own if own.status == 0 else solve_lp(high, high, *floors, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["olp", "oplp"])
 @pytest.mark.parametrize("estimate", [False, True], ids=["known", "estimated"])
 def test_every_plan_is_the_one_planned_afresh_through_changes(name, estimate):

@@ -130,6 +130,7 @@ class TestDecisions:
 
 
 class TestWorkers:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["blp", "thompson-lp", "optimistic3"])
     @pytest.mark.parametrize("how", ["restored", "told"])
     def test_arms_of_workers_come_as_often_as_logged(self, name, how):
@@ -141,6 +142,7 @@ class TestWorkers:
                 tally.decide(worker, context)
         tally.check(least_degrees=1)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("how", ["restored", "told"])
     def test_workers_decide_independently(self, how):
         """How many of the eight play the same arm in the same decision has the binomial distribution.

@@ -180,6 +180,7 @@ def test_plans_follow_a_mix_that_moves_in_leaps(shape, replan, seed):
     assert planned == 60 if replan == "always" else planned >= 8  # it plans after a leap of seven rows or more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [True, False], ids=["in a batch", "one by one"])
 def test_a_floor_is_met_after_its_context_became_rare(batch):
     """By the scale of when it was frequent, what the floor lacks would pass for rounding: 5e-10 of 1, not of 1e-4."""

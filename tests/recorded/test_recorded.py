@@ -47,6 +47,7 @@ def test_everything_recorded_is_played():
     assert list(CASES) == list(COMPILED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", CHOSEN)
 def test_compiled(key):
     assert_same(CASES[key](), COMPILED[key])

@@ -102,6 +102,7 @@ def test_a_sheet_says_what_its_charts_say_unless_told_otherwise():
     assert "arm 1: 0.25, 0.75" in alt_text(charts[1])
 
 
+@pytest.mark.slow
 def test_files_are_the_same_bytes_each_time():
     sheet = Sheet("All", (chart(Line("one", ROUNDS, ROUNDS)),))
     first, second = sheet_files(sheet, PLOT_SUFFIXES), sheet_files(sheet, PLOT_SUFFIXES)

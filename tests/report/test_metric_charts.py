@@ -122,6 +122,7 @@ class TestTheFigure:
         assert not draw(trace).get_axes()[0].collections
         assert "one epoch" in in_words(trace)
 
+    @pytest.mark.slow
     def test_many_policies_and_values_that_a_logarithm_has_no_place_for(self, trace_with):
         """Forty labels shrink, zeros and negative revenue are left out."""
         trace = trace_with(policies=[f"policy {number}" for number in range(40)])
@@ -134,6 +135,7 @@ class TestTheFigure:
 
 
 class TestFiles:
+    @pytest.mark.slow
     @pytest.mark.parametrize("suffix", PLOT_SUFFIXES)
     def test_the_same_trace_gives_the_same_bytes(self, trace, suffix, tmp_path):
         """No date, no random identifier."""
@@ -143,6 +145,7 @@ class TestFiles:
         assert first.read_bytes() == second.read_bytes()
         assert sorted(tmp_path.iterdir()) == [first, second]
 
+    @pytest.mark.slow
     def test_a_picture_carries_its_description(self, trace, tmp_path):
         """In the SVG's metadata, beside the title."""
         file = tmp_path / "plot.svg"
@@ -150,6 +153,7 @@ class TestFiles:
         texts = [element.text for element in ElementTree.parse(file).iter() if element.tag.endswith("}description")]
         assert texts == [in_words(trace)]
 
+    @pytest.mark.slow
     def test_a_failed_write_leaves_the_old_file(self, trace, tmp_path, monkeypatch):
         """An interruption in the last moment leaves neither half a file nor a stray one."""
         file = tmp_path / "plot.svg"

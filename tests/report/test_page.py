@@ -72,6 +72,7 @@ def test_settings_are_told(text):
         assert part in words
 
 
+@pytest.mark.slow
 def test_the_page_of_a_summary_holds_the_same_results(trace, summary):
     """And says what its lighter shades are."""
     text = page(summary)
@@ -107,6 +108,7 @@ def test_nothing_is_fetched(text):
         assert "<script" not in drawing
 
 
+@pytest.mark.slow
 def test_windows_and_infeasible_floors_are_told(trace_with):
     """Only where there are any."""
     words = " ".join(Reader(page(trace_with(window=500, feasible=False))).words)
@@ -117,6 +119,7 @@ def test_windows_and_infeasible_floors_are_told(trace_with):
     assert "cannot be met together" not in plain
 
 
+@pytest.mark.slow
 def test_the_same_trace_gives_the_same_page(trace, text, tmp_path):
     """In memory and in a file."""
     save_page(trace, tmp_path / "a.html", "Simulation of <nu>")
@@ -125,6 +128,7 @@ def test_the_same_trace_gives_the_same_page(trace, text, tmp_path):
     assert (tmp_path / "b.HTML").read_text(encoding="utf-8") == text
 
 
+@pytest.mark.slow
 def test_a_report_is_a_page_or_a_picture(trace, tmp_path):
     """By its suffix."""
     save_report(trace, tmp_path / "a.png")

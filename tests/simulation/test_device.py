@@ -219,6 +219,7 @@ def test_kernels_pass_what_the_loop_takes(name):
     assert f"play_rounds({written}, Stream(seed, first_epoch + place, 0), 1, horizon, Record(" in source
 
 
+@pytest.mark.slow
 def test_most_contexts_is_the_last_that_fits():
     for n_arms in (3, 60):
         last = device.most_contexts(n_arms)

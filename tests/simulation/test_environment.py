@@ -149,6 +149,7 @@ def test_both_ways_to_make_it_are_documented(page):
     assert NAME_WITH_MODULE in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [

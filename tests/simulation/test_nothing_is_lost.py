@@ -145,6 +145,7 @@ class TestTheCommand:
         assert "No space left on device" in printed.err
         assert (tmp_path / "page.html").stat().st_size > 0
 
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="names of files are words there, not bytes")
     def test_a_name_without_letters_costs_no_page(self, tmp_path, capsys):
         """A file's name may hold bytes that are no text; the page shows question marks."""
@@ -167,6 +168,7 @@ class TestTheCommand:
         assert main(["reproduce", "figure-1", "--out", str(tmp_path)]) == 2
         assert f"{name}: is a folder, but must be a file" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_figure_that_is_not_drawn_may_be_anything(self, tmp_path, capsys):
         (tmp_path / "regret.png").mkdir()
         assert main(["reproduce", "figure-1", "--out", str(tmp_path)]) == 0

@@ -113,6 +113,7 @@ class TestRandomness:
 
 
 class TestWorkers:
+    @pytest.mark.slow
     def test_threads_and_processes_record_the_same(self):
         arguments = {"horizon": 300, "epochs": 4, "seed": 9}
         alone = simulate(NU, ["olp", "thompson-lp"], jobs=1, **arguments)

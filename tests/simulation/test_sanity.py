@@ -69,6 +69,7 @@ def test_oplp_leaves_its_fallback_only_with_a_margin():
     assert violation[1.0].mean() < 10 + 4 * violation[1.0].std() / 10
 
 
+@pytest.mark.slow
 def test_blp_is_not_stuck_where_greedy_is():
     """The counterexample with sigma = 3, 200 epochs: a run stuck in one context loses 1 a round, in both 2.
 

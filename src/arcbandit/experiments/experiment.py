@@ -66,12 +66,13 @@ class Recorded:
     findings: dict[str, Any] = field(default_factory=dict)
 
 
-class Outcome(enum.StrEnum):
-    """The verdict on a claim."""
+class Group(enum.StrEnum):
+    """Where a claim stands, by what was measured."""
 
-    HOLDS = "holds"
-    DIFFERS = "differs"  # holds as stated, but the paper says otherwise; the claim explains why
-    FAILS = "fails"
+    REPRODUCED = "reproduced"  # the paper's statement holds as printed
+    NOT_REPRODUCED = "not reproduced"
+    SLIP = "slip in the paper"  # not reproduced, for a slip of the pen that `Claim.why` names
+    BEYOND = "beyond the paper"  # ours alone
 
 
 class Measured(NamedTuple):
@@ -81,33 +82,61 @@ class Measured(NamedTuple):
     number: str
 
 
+class Statement(NamedTuple):
+    """A statement that the recorded results may contradict."""
+
+    text: str  # what is said, the paper's words or ours
+    criterion: str  # what is measured, and with which tolerance
+    check: Callable[[Recorded], Measured]
+
+
 @dataclass(frozen=True)
 class Claim:
-    """A statement that the recorded results may contradict.
-
-    `statement` says what is measured and with which tolerance, `paper` what the paper says, if anything. With `differs`
-    the statement is what we measure instead, and `differs` explains why the paper says otherwise.
-    """
+    """What the paper states, what we state, or both; each is measured by itself."""
 
     name: str
-    statement: str
-    check: Callable[[Recorded], Measured]
-    paper: str = ""
-    differs: str = ""
+    sentence: str  # the claim in one sentence, for the table: "OLP's regret grows like log² T."
+    paper: Statement | None = None  # as printed
+    ours: Statement | None = None  # where we say otherwise, or more
+    why: str = ""  # how the two differ, and why
+    is_slip: bool = False  # whether the paper's statement, if it does not hold, is a slip of the pen
 
 
 class Verdict(NamedTuple):
-    """A claim with its outcome."""
+    """A claim with what was measured of both its statements."""
 
     experiment: str
     claim: Claim
-    outcome: Outcome
-    number: str
+    paper: Measured | None
+    ours: Measured | None
 
     @property
     def name(self) -> str:
         """The claim's name, prefixed by that of its experiment."""
         return f"{self.experiment}/{self.claim.name}"
+
+    @property
+    def group(self) -> Group:
+        """Where the claim stands."""
+        if self.paper is None:
+            return Group.BEYOND
+        if self.paper.passed:
+            return Group.REPRODUCED
+        return Group.SLIP if self.claim.is_slip else Group.NOT_REPRODUCED
+
+    @property
+    def failed(self) -> bool:
+        """Whether what we state, or the paper where we state nothing else, does not hold."""
+        decisive = self.ours or self.paper
+        return decisive is None or not decisive.passed
+
+
+class Highlight(NamedTuple):
+    """An answer for the top of the page: a sentence with its numbers, and the chart that shows it."""
+
+    group: Group
+    sentence: str
+    chart: int  # the place of the chart among those of the experiment's figure
 
 
 @dataclass(frozen=True)
@@ -127,6 +156,7 @@ class Experiment:
     compute_rounds: Callable[[Settings], int] = lambda settings: 0  # the share of a progress bar that `compute` takes
     derive: Callable[[Recorded], dict[str, Any]] = lambda recorded: {}  # findings from what the runs recorded
     tables: Callable[[Recorded], tuple[NumberTable, ...]] = lambda recorded: ()
+    highlights: Callable[[Recorded], tuple[Highlight, ...]] = lambda recorded: ()
     # What a page says if it depends on the results.
     told_title: Callable[[Recorded], str] | None = None
     told_about: Callable[[Recorded], str] | None = None
@@ -197,14 +227,10 @@ class Experiment:
 
     def verdicts(self, recorded: Recorded) -> tuple[Verdict, ...]:
         """Every claim, checked."""
-        found = []
-        for claim in self.claims:
-            measured = claim.check(recorded)
-            outcome = Outcome.FAILS
-            if measured.passed:
-                outcome = Outcome.DIFFERS if claim.differs else Outcome.HOLDS
-            found.append(Verdict(self.name, claim, outcome, measured.number))
-        return tuple(found)
+        return tuple(
+            Verdict(self.name, claim, *(one and one.check(recorded) for one in (claim.paper, claim.ours)))
+            for claim in self.claims
+        )
 
 
 def device_for(epochs: int, settings: Settings) -> str:

@@ -4,7 +4,17 @@ import math
 
 import numpy as np
 
-from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Run, Settings, named, scaled
+from arcbandit.experiments.experiment import (
+    Claim,
+    Experiment,
+    Measured,
+    Recorded,
+    Run,
+    Settings,
+    Statement,
+    named,
+    scaled,
+)
 from arcbandit.experiments.growth import nearest
 from arcbandit.report.charts import Chart, Line, Sheet
 from arcbandit.report.tables import NumberTable
@@ -126,16 +136,31 @@ EXPERIMENT = Experiment(
     claims=(
         Claim(
             "greedy-is-stuck",
-            "With σ = 3, more than 3 % of Greedy's runs are stuck.",
-            _greedy_stuck,
             "Greedy may incorrectly conclude, with constant probability, that the wrong allocation is optimal.",
+            paper=Statement(
+                "Greedy may incorrectly conclude, with constant probability, that the wrong allocation is optimal.",
+                "With σ = 3, more than 3 % of Greedy's runs are stuck.",
+                _greedy_stuck,
+            ),
         ),
         Claim(
             "seldom-with-little-noise",
             "With σ = 1, fewer than 1 % of them are: the probability is constant, but small.",
-            _greedy_seldom,
+            ours=Statement(
+                "With σ = 1, fewer than 1 % of them are: the probability is constant, but small.",
+                "With σ = 1, fewer than 1 % of them are: the probability is constant, but small.",
+                _greedy_seldom,
+            ),
         ),
-        Claim("optimism-is-never-stuck", "No run of OLP or BLP is stuck, with either noise.", _others_never),
+        Claim(
+            "optimism-is-never-stuck",
+            "No run of OLP or BLP is stuck, with either noise.",
+            ours=Statement(
+                "No run of OLP or BLP is stuck, with either noise.",
+                "No run of OLP or BLP is stuck, with either noise.",
+                _others_never,
+            ),
+        ),
     ),
     figure=_figure,
     tables=_tables,

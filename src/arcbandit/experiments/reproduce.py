@@ -26,7 +26,7 @@ from arcbandit.experiments import (
     unknown_contexts,
     zero_entries,
 )
-from arcbandit.experiments.experiment import Experiment, Outcome, Recorded, Verdict
+from arcbandit.experiments.experiment import Experiment, Measured, Recorded, Statement, Verdict
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.inputs.values import whole
 from arcbandit.report.charts import Sheet
@@ -36,6 +36,8 @@ from arcbandit.report.look import check_matplotlib
 from arcbandit.report.reproduction_page import (
     ClaimEntry,
     ExperimentEntry,
+    HighlightEntry,
+    StatementEntry,
     drawn_panels,
     reproduction_page,
 )
@@ -103,7 +105,7 @@ class Reproduction:
     @property
     def failures(self) -> tuple[Verdict, ...]:
         """The claims that fail."""
-        return tuple(verdict for verdict in self.verdicts if verdict.outcome == Outcome.FAILS)
+        return tuple(verdict for verdict in self.verdicts if verdict.failed)
 
     @property
     def seconds(self) -> float:
@@ -276,16 +278,23 @@ def reproduce_to(
     return found, save(found, target, drawn)
 
 
+def _statement(stated: Statement | None, measured: Measured | None) -> StatementEntry | None:
+    if stated is None or measured is None:
+        return None
+    return StatementEntry(stated.text, stated.criterion, measured.passed, measured.number)
+
+
 def _entry(result: Result, figure: Sheet) -> ExperimentEntry:
     experiment, recorded = result.experiment, result.recorded
     claims = tuple(
         ClaimEntry(
             verdict.claim.name,
-            verdict.outcome.value,
-            verdict.claim.statement,
-            verdict.number,
-            verdict.claim.paper,
-            verdict.claim.differs,
+            verdict.claim.sentence,
+            verdict.group.value,
+            verdict.failed,
+            _statement(verdict.claim.paper, verdict.paper),
+            _statement(verdict.claim.ours, verdict.ours),
+            verdict.claim.why,
         )
         for verdict in result.verdicts
     )
@@ -297,6 +306,7 @@ def _entry(result: Result, figure: Sheet) -> ExperimentEntry:
         claims,
         drawn_panels(figure),
         result.tables,
+        tuple(HighlightEntry(*one) for one in experiment.highlights(recorded)),
         experiment.settings_of(recorded) | {"seconds": f"{result.seconds:.1f}"},
     )
 

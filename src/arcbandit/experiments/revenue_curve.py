@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings
+from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings, Statement
 from arcbandit.experiments.paper_instances import figure_1
 from arcbandit.oracle import Regime, analyse
 from arcbandit.planning import plan
@@ -103,6 +103,10 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     return (NumberTable("Regimes", ("floor", "as drawn", "computed"), tuple(rows)),)
 
 
+def _as_printed(recorded: Recorded) -> Measured:
+    return Measured(False, "to be measured")
+
+
 EXPERIMENT = Experiment(
     name="figure-1",
     title="Figure 1 as a curve",
@@ -116,23 +120,39 @@ EXPERIMENT = Experiment(
         Claim(
             "regimes",
             "λ₂ = 0 is free and λ₂ = 0.1 costly; 0.49 and 0.8 are both infeasible (exact, by the planner).",
-            _regimes,
-            "λ₂⁽²⁾ = 0.49 is feasible with a high cost, λ₂⁽³⁾ = 0.8 infeasible.",
-            differs="The figure draws means and floors on one axis, but a floor is a revenue per round: with p_c = 1/10"
-            " arm 2 earns 0.42 if always played, and at most 0.277 beside arm 1's floor. The figure is schematic.",
+            paper=Statement(
+                "λ₂⁽²⁾ = 0.49 is feasible with a high cost, λ₂⁽³⁾ = 0.8 infeasible.", "as printed", _as_printed
+            ),
+            ours=Statement(
+                "λ₂ = 0 is free and λ₂ = 0.1 costly; 0.49 and 0.8 are both infeasible (exact, by the planner).",
+                "λ₂ = 0 is free and λ₂ = 0.1 costly; 0.49 and 0.8 are both infeasible (exact, by the planner).",
+                _regimes,
+            ),
+            why=(
+                "The figure draws means and floors on one axis, but a floor is a revenue per round: with p_c = 1/10"
+                " arm 2 earns 0.42 if always played, and at most 0.277 beside arm 1's floor. The figure is schematic."
+            ),
         ),
         Claim(
             "low-floor-is-met-in-low-contexts",
-            "At λ₂ = 0.1 the optimal plan plays arm 2 in contexts up to 5 only.",
-            _low_floor,
             "It is sufficient to play arm 2 in contexts c ≤ 5.",
+            paper=Statement(
+                "It is sufficient to play arm 2 in contexts c ≤ 5.",
+                "At λ₂ = 0.1 the optimal plan plays arm 2 in contexts up to 5 only.",
+                _low_floor,
+            ),
         ),
         Claim(
             "prices-rise",
-            "The price of the floor never falls as λ₂ rises, lies between the slopes of the revenue on either side "
-            "(within 1e-6), and at the boundary is more than 1.2 times what it is near 0.",
-            _concave,
             "High floors substantially reduce the performance, low ones preserve it.",
+            paper=Statement(
+                "High floors substantially reduce the performance, low ones preserve it.",
+                (
+                    "The price of the floor never falls as λ₂ rises, lies between the slopes of the revenue on either side "
+                    "(within 1e-6), and at the boundary is more than 1.2 times what it is near 0."
+                ),
+                _concave,
+            ),
         ),
     ),
     figure=_figure,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings
+from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings, Statement
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.planning import plan
 from arcbandit.report.charts import Chart, Line, Matrix, Sheet
@@ -76,21 +76,30 @@ EXPERIMENT = Experiment(
     claims=(
         Claim(
             "zero-entry",
-            f"Each of {INSTANCES} random instances has a pair that its optimal plan never plays.",
-            _every_plan,
             "With K > 2 and C > 1 the optimal allocation has a zero entry.",
+            paper=Statement(
+                "With K > 2 and C > 1 the optimal allocation has a zero entry.",
+                f"Each of {INSTANCES} random instances has a pair that its optimal plan never plays.",
+                _every_plan,
+            ),
         ),
         Claim(
             "counted-by-the-active-set",
-            "Each plan leaves at least κ − C − (number of saturated floors) pairs idle, as the proof counts.",
-            _vertices,
             "A non-degenerate optimum saturates κ constraints, C of them the equations.",
+            paper=Statement(
+                "A non-degenerate optimum saturates κ constraints, C of them the equations.",
+                "Each plan leaves at least κ − C − (number of saturated floors) pairs idle, as the proof counts.",
+                _vertices,
+            ),
         ),
         Claim(
             "zeros-of-nu",
-            "The optimal allocation of ν is the printed one, within 1e-9.",
-            _on_nu,
             "I* contains the pairs (2,1), (3,1), (3,2), (2,3).",
+            paper=Statement(
+                "I* contains the pairs (2,1), (3,1), (3,2), (2,3).",
+                "The optimal allocation of ν is the printed one, within 1e-9.",
+                _on_nu,
+            ),
         ),
     ),
     figure=_figure,

@@ -54,15 +54,33 @@ class DrawnPanel(NamedTuple):
     svg: bytes
 
 
+class StatementEntry(NamedTuple):
+    """A statement, the paper's or ours, with what was measured."""
+
+    text: str
+    criterion: str
+    holds: bool
+    number: str
+
+
 class ClaimEntry(NamedTuple):
     """A claim as the page shows it."""
 
     name: str
-    outcome: str  # holds, differs or fails
-    statement: str
-    number: str
-    paper: str
-    differs: str
+    sentence: str
+    group: str  # reproduced, not reproduced, slip in the paper or beyond the paper
+    failed: bool  # whether what we state, or the paper where we state nothing else, does not hold
+    paper: StatementEntry | None
+    ours: StatementEntry | None
+    why: str
+
+
+class HighlightEntry(NamedTuple):
+    """An answer for the top of the page."""
+
+    group: str
+    sentence: str
+    panel: int
 
 
 class ExperimentEntry(NamedTuple):
@@ -75,6 +93,7 @@ class ExperimentEntry(NamedTuple):
     claims: tuple[ClaimEntry, ...]
     panels: tuple[DrawnPanel, ...]
     tables: tuple[NumberTable, ...]
+    highlights: tuple[HighlightEntry, ...]
     settings: Mapping[str, str]
 
 
@@ -115,12 +134,8 @@ def reproduction_page(
 
 
 def _summary(entries: Sequence[ExperimentEntry]) -> str:
-    outcomes = [claim.outcome for entry in entries for claim in entry.claims]
-    parts = [
-        f"{outcomes.count('holds')} hold",
-        f"{outcomes.count('differs')} differ from what the paper says, with a reason each",
-        f"{outcomes.count('fails')} fail",
-    ]
+    outcomes = [claim.group for entry in entries for claim in entry.claims]
+    parts = [f"{outcomes.count(group)} {group}" for group in dict.fromkeys(outcomes)]
     judged = sum(bool(entry.claims) for entry in entries)
     experiments = "1 experiment" if judged == 1 else f"{judged} experiments"
     return f"{experiments}, {len(outcomes)} claims: {', '.join(parts)}."
@@ -146,7 +161,7 @@ def _verdicts(entries: Sequence[ExperimentEntry]) -> str:
             anchor = f"{entry.name}-{claim.name}"
             rows.append(
                 f'<tr><th scope="row"><a href="#{escape(anchor)}">{escape(entry.name)}/{escape(claim.name)}</a></th>'
-                f'<td>{_tag(claim.outcome)}</td><td class="number">{escape(claim.number)}</td></tr>'
+                f'<td>{_tag(claim.group)}</td><td class="number">{escape(_decisive(claim).number)}</td></tr>'
             )
     return table_of("verdicts", ("claim", "verdict", "number behind it"), rows)
 
@@ -167,14 +182,24 @@ def _how_it_was_run(settings: Mapping[str, str]) -> str:
     return f'<p class="quiet">How it was run: {played}.</p>'
 
 
+def _decisive(claim: ClaimEntry) -> StatementEntry:
+    found = claim.ours or claim.paper
+    assert found is not None
+    return found
+
+
 def _claim(experiment: str, claim: ClaimEntry) -> str:
-    paper = f'<p class="quiet">The paper: {escape(claim.paper)}</p>' if claim.paper else ""
-    differs = f"<p>Why it differs: {escape(claim.differs)}</p>" if claim.differs else ""
+    parts = "".join(
+        f'<p>{who}: {escape(one.text)} <span class="number">{"holds" if one.holds else "does not hold"}: '
+        f"{escape(one.number)}</span> ({escape(one.criterion)})</p>"
+        for who, one in (("The paper", claim.paper), ("We", claim.ours))
+        if one is not None
+    )
+    why = f"<p>{escape(claim.why)}</p>" if claim.why else ""
     return (
         f'<li id="{escape(experiment)}-{escape(claim.name)}" data-claim="{escape(experiment)}/{escape(claim.name)}" '
-        f'data-outcome="{escape(claim.outcome)}"><p>{_tag(claim.outcome)} '
-        f'<span class="statement">{escape(claim.statement)}</span></p>'
-        f'<p>Measured: <span class="number">{escape(claim.number)}</span></p>{paper}{differs}</li>'
+        f'data-group="{escape(claim.group)}"><p>{_tag(claim.group)} '
+        f'<span class="statement">{escape(claim.sentence)}</span></p>{parts}{why}</li>'
     )
 
 

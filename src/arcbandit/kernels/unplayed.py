@@ -124,6 +124,12 @@ def is_written(unplayed):
 
 
 @kernel
+def unplayed_arms(unplayed, context):
+    """How many arms available in a context were never played there."""
+    return unplayed.by_context[OfContext.UNPLAYED, context]
+
+
+@kernel
 def forget_plan(unplayed):
     """Note that bounds, keys and the allocation are not as they were left, as a plan was made another way."""
     if len(unplayed) == 0:

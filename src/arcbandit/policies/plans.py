@@ -50,6 +50,7 @@ def is_all_played(learner, unplayed):
     take_in_changes(
         statistics, problem.available, problem.context_probabilities, planner.coefficients, unplayed, planner.workspace
     )
+    unplayed.scalars[Kept.IS_WRITTEN] = 0.0
     return unplayed.scalars[Kept.COUNT] == 0.0
 
 

@@ -21,6 +21,7 @@ from arcbandit.kernels.planner import Planner
 from arcbandit.kernels.program import Workspace
 from arcbandit.kernels.unplayed import Unplayed
 from arcbandit.policies.learner import KnownProblem, Learner, Memory, Stream
+from arcbandit.simulation.explored import Explored
 from arcbandit.simulation.fold import bin_of, merge_lanes, pack_cell, place_of_cell, take_in_lane, value_at
 from arcbandit.simulation.meters import Meters, Record, make_meters
 from arcbandit.simulation.world import World
@@ -68,7 +69,7 @@ def tuples_of(learner: Learner, window: int) -> dict[str, Any]:
     if learner.planner != ():
         # Threads have no memory to spare for what makes a CPU fast where there are many pairs.
         learner = learner._replace(planner=learner.planner._replace(unplayed=cast(Unplayed, ())))
-    return {"learner": learner, "meters": make_meters(learner.problem.floors.shape[0], window)}
+    return {"learner": learner, "meters": make_meters(learner, window)}
 
 
 def entries_of(tuples: dict[str, Any]) -> list[tuple[Field, Any]]:
@@ -97,7 +98,7 @@ def tuple_source(name: str, kind: Any, fields: Iterable[Field]) -> str:
     return f"{kind.__name__}({', '.join(parts)})"
 
 
-TUPLES = (World, Learner, KnownProblem, Statistics, Memory, Planner, Workspace, Unplayed, Meters, Stream, Record)
+TUPLES = (World, Learner, KnownProblem, Statistics, Memory, Planner, Workspace, Unplayed, Meters, Explored, Stream, Record)
 NESTED: dict[Any, Any] = {kind: kind for kind in TUPLES}
 
 

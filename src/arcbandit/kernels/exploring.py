@@ -58,7 +58,9 @@ def begin_exploring_plan(program, statistics, unplayed, workspace):
     for context in range(program.available.shape[1]):
         unplayed.by_context[OfContext.KEY, context] = KeyState.UNKNOWN
         unplayed.by_context[OfContext.STALE, context] = 1
+    unplayed.scalars[Kept.PATH] = 0.0
     unplayed.scalars[Kept.PATH_OF_ALL] = -1.0
+    unplayed.scalars[Kept.LARGEST_LEAN] = 0.0
     workspace.counts[Count.ORDER_KEPT] = 0
 
 

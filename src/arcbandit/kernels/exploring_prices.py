@@ -46,17 +46,23 @@ def value_arms(program, unplayed, workspace):
 
 @rare_kernel
 def refresh_bounds(program, known, basis, lasting, unplayed, workspace):
-    """Write bounds on the values of played pairs at the prices and leans at hand; return how far they may be off.
+    """Write bounds on the values of played pairs; return how far drift may have taken these values above them.
 
     That is by the first number, and by the second one times how far the leans moved since a context's bound was set.
-    The bounds that are kept stay as they are, unless `lasting`: the prices between two pivots do not last, and bounds
-    raised to them would make later plans look at contexts without need.
+    The third is the rounding of a value. The bounds that are kept stay as they are, unless `lasting` or void: the
+    prices between two pivots do not last, and bounds raised to them would make later plans look at contexts without
+    need.
+
+    With price p, mean m and root r <= 1, a value is (1 + p) m + (x + p y) r at leans x and y. From p' to p it moves by
+    (p - p') (m + y r), from x' and y' to x and y by ((x - x') + p (y - y')) r.
     """
     n_arms, n_contexts = program.available.shape
     scalars = unplayed.scalars
     bound = workspace.by_context[ByContext.VALUE_BOUND]
     kept_price = unplayed.by_arm[OfArm.PRICE]
-    lean = max(abs(program.lean[0]), abs(program.lean[1]))
+    # Of all leans since bounds were void: which one goes with a kept price is not known.
+    lean = max(scalars[Kept.LARGEST_LEAN], abs(program.lean[0]), abs(program.lean[1]))
+    scalars[Kept.LARGEST_LEAN] = lean
     size = 0.0
     largest_price = 0.0
     for arm in range(n_arms):
@@ -64,9 +70,9 @@ def refresh_bounds(program, known, basis, lasting, unplayed, workspace):
         largest_price = max(largest_price, abs(workspace.by_arm[ByArm.PRICE, arm]))
     allowed = DRIFT_ALLOWED * size
     rate = 1.0 + largest_price
-    set_all = lasting and (
-        scalars[Kept.PATH_OF_ALL] < 0.0 or rate * (scalars[Kept.PATH] - scalars[Kept.PATH_OF_ALL]) > allowed
-    )
+    is_void = scalars[Kept.PATH_OF_ALL] < 0.0
+    keeps = lasting or is_void
+    set_all = is_void or (lasting and rate * (scalars[Kept.PATH] - scalars[Kept.PATH_OF_ALL]) > allowed)
     if set_all:
         scalars[Kept.PATH_OF_ALL] = scalars[Kept.PATH]
         for context in range(n_contexts):
@@ -82,14 +88,16 @@ def refresh_bounds(program, known, basis, lasting, unplayed, workspace):
         if set_all or moved > allowed:
             raised = True
             raise_bounds_by_arm(known, basis, workspace.face, 1.0, arm, workspace)
-            if lasting:
+            if keeps:
                 kept_price[arm] = workspace.by_arm[ByArm.PRICE, arm]
         else:
             moved_most = max(moved_most, moved)
-    if raised and lasting:
+    if raised and keeps:
         for context in range(n_contexts):
             unplayed.bounds[Bound.VALUE, context] = bound[context]
-    return moved_most + ROUNDING * rate * size, rate
+    of_unplayed = abs(scalars[Kept.MIDDLE]) + lean * scalars[Kept.ROOT]
+    rounding = ROUNDING * rate * (size + of_unplayed + scalars[Kept.PATH])
+    return moved_most + rounding, rate, rounding
 
 
 @rare_kernel
@@ -132,7 +140,7 @@ def best_unplayed_value(unplayed, context, key, least):
 
 
 @kernel
-def bound_excesses(program, basis, off, rate, unplayed, workspace):
+def bound_excesses(program, basis, off, rate, rounding, unplayed, workspace):
     """Write a bound on the reduced costs of each context, negative if none improves; return the context of the largest.
 
     It is -1 if there is none in which a pair may improve.
@@ -152,7 +160,7 @@ def bound_excesses(program, basis, off, rate, unplayed, workspace):
             better = best_unplayed_value(unplayed, context, basis.key[context], least)
             bound = better if better > least and better > bound else bound
         if value <= bound:
-            excess = program.weights[context] * (bound - value + ROUNDING * (abs(bound) + abs(value)))
+            excess = program.weights[context] * (bound - value + rounding)
             if excess > largest:
                 largest = excess
                 first = context
@@ -164,8 +172,8 @@ def bound_excesses(program, basis, off, rate, unplayed, workspace):
 def best_pair_exploring(program, known, basis, lasting, unplayed, workspace):
     """`entering.best_pair` while pairs are unplayed: the same pair. `lasting` is as in `refresh_bounds`."""
     value_arms(program, unplayed, workspace)
-    off, rate = refresh_bounds(program, known, basis, lasting, unplayed, workspace)
-    first = bound_excesses(program, basis, off, rate, unplayed, workspace)
+    off, rate, rounding = refresh_bounds(program, known, basis, lasting, unplayed, workspace)
+    first = bound_excesses(program, basis, off, rate, rounding, unplayed, workspace)
     best = 0.0
     chosen = -1
     where = -1

@@ -72,17 +72,16 @@ class Kept(enum.IntEnum):
 
     IS_KEPT = 0  # 0 if nothing here is right
     COUNT = 1  # pairs that are available and unplayed
-    PLAN_OF = (
-        2  # 0 if bounds and the allocation are not as a plan in this file's way left them, otherwise 1 + its place
-    )
-    IS_WRITTEN = 3  # whether this round's allocation has the columns of contexts with unplayed arms
+    PLAN_OF = 2  # 1 + the place of the plan that left bounds, keys and the allocation; 0 if another one did
+    IS_WRITTEN = 3  # whether this round's allocation is that plan, with unplayed arms alike in their contexts
     MIDDLE = 4  # mean and root that stand for those of unplayed pairs
     ROOT = 5
-    PATH = 6  # how far the leans have moved in all
-    PATH_OF_ALL = 7  # PATH when the bounds of all contexts were set last
+    PATH = 6  # how far the leans have moved since bounds were void
+    PATH_OF_ALL = 7  # PATH when the bounds of all contexts were set last, -1 if they are void
     LARGEST_WEIGHT = 8
     FAILURES = 9  # plans in a row that had to be made by looking at all pairs
-    PAUSE = 10  # rounds until the next try
+    PAUSE = 10  # plans until the next try
+    LARGEST_LEAN = 11  # since bounds were void
 
 
 class Unplayed(NamedTuple):
@@ -98,7 +97,7 @@ class Unplayed(NamedTuple):
     arm_places: np.ndarray  # int32, shape (4, K)
     by_context: np.ndarray  # int32, shape (4, C)
     slots_before: np.ndarray  # int32, shape (2, M): slots before the first pivot of a plan
-    scalars: np.ndarray  # float64, shape (11,)
+    scalars: np.ndarray  # float64, shape (12,)
 
 
 def make_unplayed(n_arms: int, n_contexts: int, n_rows: int) -> Unplayed:
@@ -153,6 +152,8 @@ def find_weight(weights, unplayed, arm):
     for context in range(weights.shape[0]):
         if unplayed.pairs[context, arm]:
             largest = max(largest, weights[context])
+            if largest == unplayed.scalars[Kept.LARGEST_WEIGHT]:
+                break  # as always if weights are equal
     unplayed.by_arm[OfArm.WEIGHT, arm] = largest
 
 
@@ -191,6 +192,8 @@ def keep_unplayed(statistics, available, weights, factor, unplayed):
         unplayed.scalars[place] = 0.0
     for context in range(n_contexts):
         unplayed.by_context[OfContext.UNPLAYED, context] = 0
+        unplayed.scalars[Kept.LARGEST_WEIGHT] = max(unplayed.scalars[Kept.LARGEST_WEIGHT], weights[context])
+        statistics.changed[context] = False
     for arm in range(n_arms):
         size = 0.0
         for context in range(n_contexts):
@@ -206,11 +209,6 @@ def keep_unplayed(statistics, available, weights, factor, unplayed):
             by_arm[OfArm.OBJECTIVE_SIZE + side, arm] = math.inf  # looked at when needed
             unplayed.arm_places[ArmPlace.OBJECTIVE_TOP + side, arm] = -1
         unplayed.arm_places[ArmPlace.BY_VALUE, arm] = arm
-    largest_weight = 0.0
-    for context in range(n_contexts):
-        largest_weight = max(largest_weight, weights[context])
-        statistics.changed[context] = False
-    unplayed.scalars[Kept.LARGEST_WEIGHT] = largest_weight
     unplayed.scalars[Kept.IS_KEPT] = 1.0
 
 

@@ -228,10 +228,11 @@ def plan_exploring(program, known, basis, place, statistics, moved, unplayed, wo
         if pivots > 0:
             put_back_basis(basis, unplayed)
         workspace.counts[Count.PIVOTS] = before
-        scalars[Kept.FAILURES] = min(2.0 * scalars[Kept.FAILURES] + 1.0, LONGEST_PAUSE)
-        scalars[Kept.PAUSE] = scalars[Kept.FAILURES]
+        failures = min(2.0 * scalars[Kept.FAILURES + place] + 1.0, LONGEST_PAUSE)
+        scalars[Kept.FAILURES + place] = failures
+        scalars[Kept.PAUSE + place] = failures
         return False
-    scalars[Kept.FAILURES] = 0.0
+    scalars[Kept.FAILURES + place] = 0.0
     write_exploring_allocation(program, basis, unplayed, workspace, allocation)
     scalars[Kept.PLAN_OF] = 1.0 + place
     scalars[Kept.IS_WRITTEN] = 1.0

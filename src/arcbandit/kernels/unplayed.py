@@ -79,9 +79,12 @@ class Kept(enum.IntEnum):
     PATH = 6  # how far the leans have moved since bounds were void
     PATH_OF_ALL = 7  # PATH when the bounds of all contexts were set last, -1 if they are void
     LARGEST_WEIGHT = 8
-    FAILURES = 9  # plans in a row that had to be made by looking at all pairs
-    PAUSE = 10  # plans until the next try
-    LARGEST_LEAN = 11  # since bounds were void
+    LARGEST_LEAN = 9  # since bounds were void
+    # Of the first place; those of the second come after them.
+    FAILURES = 10  # plans in a row that had to be made by looking at every pair
+    FAILURES_OF_SECOND = 11
+    PAUSE = 12  # plans until the next try
+    PAUSE_OF_SECOND = 13
 
 
 class Unplayed(NamedTuple):
@@ -97,7 +100,7 @@ class Unplayed(NamedTuple):
     arm_places: np.ndarray  # int32, shape (4, K)
     by_context: np.ndarray  # int32, shape (4, C)
     slots_before: np.ndarray  # int32, shape (2, M): slots before the first pivot of a plan
-    scalars: np.ndarray  # float64, shape (12,)
+    scalars: np.ndarray  # float64, shape (14,)
 
 
 def make_unplayed(n_arms: int, n_contexts: int, n_rows: int) -> Unplayed:

@@ -150,8 +150,8 @@ def plan_from_kept(learner, unplayed, t, place, optimism, caution):
         return False
     settings, statistics, problem, planner = learner.settings[0], learner.statistics, learner.problem, learner.planner
     scalars = unplayed.scalars
-    if scalars[Kept.PAUSE] > 0.0:
-        scalars[Kept.PAUSE] -= 1.0
+    if scalars[Kept.PAUSE + place] > 0.0:
+        scalars[Kept.PAUSE + place] -= 1.0
         return False
     factor = radius_factor(problem.available.size, t, settings.noise_scale)
     means, roots = planner.coefficients[Coefficient.OBJECTIVE], planner.coefficients[Coefficient.REVENUE_OR_ROOT]

@@ -98,7 +98,20 @@ def tuple_source(name: str, kind: Any, fields: Iterable[Field]) -> str:
     return f"{kind.__name__}({', '.join(parts)})"
 
 
-TUPLES = (World, Learner, KnownProblem, Statistics, Memory, Planner, Workspace, Unplayed, Meters, Explored, Stream, Record)
+TUPLES = (
+    World,
+    Learner,
+    KnownProblem,
+    Statistics,
+    Memory,
+    Planner,
+    Workspace,
+    Unplayed,
+    Meters,
+    Explored,
+    Stream,
+    Record,
+)
 NESTED: dict[Any, Any] = {kind: kind for kind in TUPLES}
 
 

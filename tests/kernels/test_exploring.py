@@ -65,7 +65,7 @@ class Case(NamedTuple):
 
     instance: Instance
     name: str = "olp"
-    settings: dict[str, Any] = {}
+    settings: Any = None
     available: Any = None
     reward: Any = lambda random: 0.5 + 0.3 * random.normal()
     moves_dials: bool = False
@@ -126,7 +126,8 @@ def test_online_rounds_are_those_of_looking_at_every_pair(label, changing):
     case = CASES[label]
     told = {} if case.available is None else {"available": case.available}
     keeping, plain = (
-        policy(case.name, **case.settings).for_instance(case.instance, horizon=ROUNDS, seed=3, **told) for _ in range(2)
+        policy(case.name, **(case.settings or {})).for_instance(case.instance, horizon=ROUNDS, seed=3, **told)
+        for _ in range(2)
     )
     random = np.random.default_rng(7)
     small_floor = 0.5 * case.instance.revenue_floors[1]

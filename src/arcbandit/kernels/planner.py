@@ -158,11 +158,16 @@ def uses_exactly(planner, place, pairs, rows, count, threshold):
     return differ == 0 and positive == count
 
 
+def keeps_unplayed(planner: Planner | tuple[()]) -> bool:
+    """Whether a planner, if it is one, was made to keep unplayed pairs."""
+    return len(planner) > 0 and len(planner.unplayed) > 0
+
+
 def start_over(planner: Planner) -> None:
     """Take up nothing at the next plan but the basis: a floor came, went or moved, and its row's scale with it."""
     planner.workspace.counts[Count.BOUNDS_OF] = 0
     planner.workspace.counts[Count.SCALES_AGE] = -1
-    if planner.unplayed != ():
+    if keeps_unplayed(planner):
         planner.unplayed.scalars[Kept.IS_KEPT] = 0.0
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from arcbandit.compilation.compile import config, kernel
 from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.confidence import Statistics
-from arcbandit.kernels.planner import Planner
+from arcbandit.kernels.planner import Planner, keeps_unplayed
 from arcbandit.kernels.program import Workspace
 from arcbandit.kernels.unplayed import Unplayed
 from arcbandit.policies.learner import KnownProblem, Learner, Memory, Stream
@@ -66,7 +66,7 @@ class Field(NamedTuple):
 
 def tuples_of(learner: Learner, window: int) -> dict[str, Any]:
     """The arguments of `play_rounds` that hold a policy's arrays, before anything was seen."""
-    if learner.planner != ():
+    if keeps_unplayed(learner.planner):
         # Threads have no memory to spare for what makes a CPU fast where there are many pairs.
         learner = learner._replace(planner=learner.planner._replace(unplayed=cast(Unplayed, ())))
     return {"learner": learner, "meters": make_meters(learner, window)}

@@ -1,8 +1,8 @@
 """What a plan earns while pairs are unplayed, in problems of many pairs: the same sums as over every pair, but faster.
 
-Contexts with unplayed arms play these alike, so what they earn changes only when one of these arms is played. It is kept
-context by context, so that the sums of many arms are added up side by side. Each arm's sum is over contexts in order,
-as it would be without: the sums are the same to the last bit.
+Contexts with unplayed arms play these alike, so what they earn changes only when one of these arms is played. It is
+kept context by context, so that the sums of many arms are added up side by side. Each arm's sum is over contexts in
+order, as it would be without: the sums are the same to the last bit.
 """
 
 from typing import NamedTuple

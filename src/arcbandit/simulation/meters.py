@@ -7,7 +7,15 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair, radius_factor
-from arcbandit.kernels.planner import Place, basis_number, key_of_plan, least_value, slot_of_plan, uses_exactly
+from arcbandit.kernels.planner import (
+    Place,
+    basis_number,
+    keeps_unplayed,
+    key_of_plan,
+    least_value,
+    slot_of_plan,
+    uses_exactly,
+)
 from arcbandit.kernels.program import NO_FLOOR
 from arcbandit.kernels.unplayed import is_written
 from arcbandit.policies.learner import Learner, Outcome
@@ -48,13 +56,13 @@ class Record(NamedTuple):
 def make_meters(learner: Learner, window: int) -> Meters:
     """Nothing measured yet of a learner; `window` is W, 0 for no windows."""
     n_rows = learner.problem.floors.shape[0]
-    keeps = learner.planner != () and learner.planner.unplayed != ()
+    shape = learner.allocation.shape
     meters = Meters(
         totals=np.zeros(N_TOTALS),
         by_row=np.zeros((N_BY_ROW, n_rows)),
         window=np.zeros((2, n_rows, window)),
         compared=np.zeros(len(Compared), dtype=np.int64),
-        explored=make_explored(*learner.allocation.shape, n_rows) if keeps else cast(Explored, ()),
+        explored=make_explored(shape[0], shape[1], n_rows) if keeps_unplayed(learner.planner) else cast(Explored, ()),
     )
     # If no window falls short, there is still a worst one: the maximum starts below any shortfall.
     meters.by_row[[FloorTotal.WORST_EXPECTED, FloorTotal.WORST_REALISED]] = -np.inf if window else np.nan

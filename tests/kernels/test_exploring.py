@@ -13,6 +13,7 @@ from arcbandit.kernels.planner import Place
 from arcbandit.kernels.program import ByRow
 from arcbandit.kernels.unplayed import Kept
 from arcbandit.policies.learner import Progress
+from arcbandit.simulation.device_kernels import tuples_of
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
 from arcbandit.simulation.loop import player_of
 from arcbandit.simulation.meters import make_meters
@@ -208,11 +209,14 @@ def test_simulated_rounds_and_their_metrics_are_those_of_looking_at_every_pair(s
     assert Place.OWN in places
 
 
-def test_few_pairs_and_estimated_contexts_keep_nothing():
+def test_few_pairs_estimated_contexts_and_gpus_keep_nothing():
     """Their kernels are compiled without: a small problem must not wait for what only large ones need."""
     small = policy("olp").for_instance(random_instance(8, FEW_PAIRS // 8), seed=1)
     assert small.learner.planner.unplayed == ()
     assert make_meters(small.learner, 0).explored == ()
+    large = policy("olp").for_instance(random_instance(9, 20), seed=1)
+    assert large.learner.planner.unplayed != ()
+    assert tuples_of(large.learner, 0)["learner"].planner.unplayed == ()  # on a GPU
     estimating = policy("olp", estimate_contexts=True).for_instance(random_instance(9, 20), seed=1)
     assert estimating.learner.planner.unplayed == ()
 

@@ -1,7 +1,7 @@
-"""Planning while pairs are unplayed, in problems of many pairs: what `find_plan` would come to, from what is kept.
+"""Planning while pairs are unplayed, in problems of many pairs: the plan of `find_plan`, from what is kept.
 
-The same steps are taken from the same basis with the same numbers. Where anything out of the ordinary happens, the
-basis is put back and False returned: the plan is then to be made by looking at all pairs.
+The same steps are taken from the same basis with the same numbers. If anything unusual happens, the basis is restored
+and False returned: the plan must then be made by looking at every pair.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from arcbandit.kernels.simplex import STALLED_PIVOTS, replace
 from arcbandit.kernels.starts import is_usable
 from arcbandit.kernels.unplayed import Bound, Kept, KeyState, OfContext, note_played
 
-LONGEST_PAUSE = 64
+LONGEST_PAUSE = 64  # plans made by looking at every pair, after several tries that failed
 
 
 @rare_kernel
@@ -131,10 +131,7 @@ def put_back_basis(basis, unplayed):
 
 @rare_kernel
 def find_optimal_basis(program, known, basis, statistics, unplayed, workspace, allocation):
-    """`simplex` in the ordinary case: return whether it led to an optimal basis.
-
-    (False, pivots) leaves a basis that the simplex method would have passed through.
-    """
+    """`simplex` in the usual case: return whether it led to an optimal basis, and after how many pivots."""
     n_rows = basis.slot_arm.shape[0]
     n_contexts = basis.key.shape[0]
     stalled = 0
@@ -173,7 +170,7 @@ def find_optimal_basis(program, known, basis, statistics, unplayed, workspace, a
 
 
 @rare_kernel
-def write_column(program, basis, unplayed, context, allocation):
+def write_column(basis, unplayed, context, allocation):
     """Write the column of a context: its unplayed arms alike if there are any, otherwise the key alone."""
     count = unplayed.by_context[OfContext.UNPLAYED, context]
     for arm in range(allocation.shape[0]):
@@ -184,12 +181,12 @@ def write_column(program, basis, unplayed, context, allocation):
 
 
 @rare_kernel
-def write_exploring_allocation(program, basis, unplayed, workspace, allocation):
+def write_exploring_allocation(basis, unplayed, workspace, allocation):
     """Write what changed in the allocation: the plan, but in contexts with unplayed arms these alike."""
     count = unplayed.by_context[OfContext.UNPLAYED]
     for context in range(basis.key.shape[0]):
         if unplayed.by_context[OfContext.STALE, context] != 0:
-            write_column(program, basis, unplayed, context, allocation)
+            write_column(basis, unplayed, context, allocation)
     for slot in range(basis.slot_arm.shape[0]):
         context = basis.slot_context[slot]
         if context >= 0 and count[context] == 0:
@@ -200,7 +197,7 @@ def write_exploring_allocation(program, basis, unplayed, workspace, allocation):
         for slot in range(basis.slot_arm.shape[0]):
             context = basis.slot_context[slot]
             if context >= 0 and count[context] > 0:
-                write_column(program, basis, unplayed, context, allocation)
+                write_column(basis, unplayed, context, allocation)
 
 
 @rare_kernel
@@ -233,7 +230,7 @@ def plan_exploring(program, known, basis, place, statistics, moved, unplayed, wo
         scalars[Kept.PAUSE + place] = failures
         return False
     scalars[Kept.FAILURES + place] = 0.0
-    write_exploring_allocation(program, basis, unplayed, workspace, allocation)
+    write_exploring_allocation(basis, unplayed, workspace, allocation)
     scalars[Kept.PLAN_OF] = 1.0 + place
     scalars[Kept.IS_WRITTEN] = 1.0
     return True

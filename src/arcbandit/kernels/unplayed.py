@@ -1,8 +1,8 @@
 """What is kept, in problems of many pairs, of pairs never played: which they are, and what stands in for their bounds.
 
-While some pair was never played, a round would otherwise look at every pair several times over: to find the unplayed
-ones, the largest upper bound, and the scales of rows. Here all of that is kept from round to round, and only what
-changed is looked at. The numbers that come out are those that looking at every pair gives, to the last bit.
+While some pair was never played, a round would otherwise look at every pair several times: to find the unplayed ones,
+the largest upper bound, and the scales of rows. Here all of that is kept from round to round, and only what changed is
+looked at. The numbers are those that looking at every pair gives, to the last bit.
 """
 
 import enum

@@ -96,6 +96,7 @@ CASES = {
         random_instance(9, 20, unit=1e-6, noise_scale=1e-7), reward=lambda random: 1e-6 * random.random()
     ),
     "rewards of all sizes": Case(random_instance(9, 20), reward=of_all_sizes),
+    "rewards of few values": Case(random_instance(9, 20), reward=lambda random: float(random.random() < 0.6)),
     "mask": Case(random_instance(9, 70), available=MASK),
     "means in the floors": Case(random_instance(9, 20, noise_scale=0.05), "blp"),
     "means alone": Case(random_instance(9, 20), "greedy"),
@@ -157,17 +158,19 @@ def test_online_rounds_are_those_of_looking_at_every_pair(label, changing):
         else:
             for decider in (keeping, plain):
                 decider.update(*seen)
-        if changing and step == ROUNDS // 5:
+        if changing and step == ROUNDS // 20:
             keeping = restore(json.loads(json.dumps(keeping.snapshot())))
         for decider in (keeping, plain) if changing else ():
-            if step == 2 * ROUNDS // 5:
-                decider.set_floor(decider.arms[0], 0.0)
+            if step == ROUNDS // 10:
+                decider.set_floor(decider.arms[0], 8.0 * small_floor)
                 decider.set_floor(decider.arms[1], small_floor)
-            if step == ROUNDS // 2:
+            if step == 3 * ROUNDS // 20:
+                decider.set_floor(decider.arms[0], 0.0)
+            if step == ROUNDS // 5:
                 decider.add_arm("newcomer", small_floor)
-            if step == 3 * ROUNDS // 5:
+            if step == 3 * ROUNDS // 10:
                 decider.retire_arm(decider.arms[2])
-            if step == 7 * ROUNDS // 10:
+            if step == 4 * ROUNDS // 10:
                 decider.add_context("novel", 0.01)
     assert places >= PLACES.get(label, {Place.OWN})
 

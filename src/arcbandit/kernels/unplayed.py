@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 class OfArm(enum.IntEnum):
     """Rows of Unplayed.by_arm; "played" and "unplayed" are about the arm's pairs."""
 
-    SECOND = 0  # no played pair but the one at ArmPlace.TOP has a larger upper bound at FACTOR
+    SECOND = 0  # no played pair has a larger upper bound at FACTOR, but the one at ArmPlace.TOP and those it dominates
     FACTOR = 1
     MEAN_SIZE = 2  # no played pair has a larger |mean|
     WEIGHT = 3  # the largest weight of a context in which the arm is unplayed, -1 if there is none
@@ -160,6 +160,24 @@ def find_weight(weights, unplayed, arm):
     unplayed.by_arm[OfArm.WEIGHT, arm] = largest
 
 
+@kernel
+def upper_bound(statistics, arm, context, factor):
+    """Mean + factor n^(-1/2) of a pair that was played."""
+    return (
+        statistics.by_pair[ByPair.MEAN, arm, context] + factor * statistics.by_pair[ByPair.INVERSE_ROOT, arm, context]
+    )
+
+
+@kernel
+def is_dominated(statistics, arm, context, top):
+    """Whether a pair's upper bound is never above that of the arm's pair at `top`, whatever the factor.
+
+    Rounding is monotone, so that holds to the last bit. It is so of most pairs if rewards take few values.
+    """
+    means, roots = statistics.by_pair[ByPair.MEAN], statistics.by_pair[ByPair.INVERSE_ROOT]
+    return means[arm, context] <= means[arm, top] and roots[arm, context] <= roots[arm, top]
+
+
 @rare_kernel
 def find_top(statistics, unplayed, arm, factor):
     """Write the played pair of an arm with the largest upper bound, and the second largest bound; return the largest.
@@ -169,17 +187,16 @@ def find_top(statistics, unplayed, arm, factor):
     means, roots = statistics.by_pair[ByPair.MEAN], statistics.by_pair[ByPair.INVERSE_ROOT]
     top = -1
     largest = -math.inf
+    for context in range(means.shape[1]):
+        if roots[arm, context] > 0.0:
+            bound = upper_bound(statistics, arm, context, factor)
+            if bound > largest or (bound == largest and roots[arm, context] > roots[arm, top]):
+                largest = bound
+                top = context
     second = -math.inf
     for context in range(means.shape[1]):
-        root = roots[arm, context]
-        if root > 0.0:
-            bound = means[arm, context] + factor * root
-            if bound > second:
-                second = bound
-                if bound > largest:
-                    second = largest
-                    largest = bound
-                    top = context
+        if roots[arm, context] > 0.0 and not is_dominated(statistics, arm, context, top):
+            second = max(second, upper_bound(statistics, arm, context, factor))
     unplayed.arm_places[ArmPlace.TOP, arm] = top
     unplayed.by_arm[OfArm.SECOND, arm] = second
     unplayed.by_arm[OfArm.FACTOR, arm] = factor
@@ -225,16 +242,17 @@ def note_played(statistics, available, weights, unplayed, arm, context):
     top = arm_places[ArmPlace.TOP, arm]
     if top < 0:
         arm_places[ArmPlace.TOP, arm] = context
-    elif top != context:
+    elif top == context or statistics.changed[top]:
+        by_arm[OfArm.SECOND, arm] = math.inf  # the pair at the top may not dominate others any more
+    elif not is_dominated(statistics, arm, context, top):
+        higher, lower = context, top
         factor = by_arm[OfArm.FACTOR, arm]
-        bound = mean + factor * root
-        top_bound = (
-            statistics.by_pair[ByPair.MEAN, arm, top] + factor * statistics.by_pair[ByPair.INVERSE_ROOT, arm, top]
-        )
-        if bound > top_bound:
-            arm_places[ArmPlace.TOP, arm] = context
-            bound = top_bound
-        by_arm[OfArm.SECOND, arm] = max(by_arm[OfArm.SECOND, arm], bound)
+        if not upper_bound(statistics, arm, context, factor) > upper_bound(statistics, arm, top, factor):
+            higher, lower = top, context
+        arm_places[ArmPlace.TOP, arm] = higher
+        if not is_dominated(statistics, arm, lower, higher):
+            bound = upper_bound(statistics, arm, lower, factor)
+            by_arm[OfArm.SECOND, arm] = max(by_arm[OfArm.SECOND, arm], bound)
     if not available[arm, context]:
         return
     for side in range(2):
@@ -257,12 +275,11 @@ def largest_upper_bound(statistics, unplayed, factor):
     the largest of all.
     """
     by_arm = unplayed.by_arm
-    means, roots = statistics.by_pair[ByPair.MEAN], statistics.by_pair[ByPair.INVERSE_ROOT]
     largest = -math.inf
     for arm in range(by_arm.shape[1]):
         top = unplayed.arm_places[ArmPlace.TOP, arm]
         if top >= 0:
-            largest = max(largest, means[arm, top] + factor * roots[arm, top])
+            largest = max(largest, upper_bound(statistics, arm, top, factor))
     for arm in range(by_arm.shape[1]):
         reached = by_arm[OfArm.SECOND, arm] + max(factor - by_arm[OfArm.FACTOR, arm], 0.0)
         if reached + ROUNDING * (by_arm[OfArm.MEAN_SIZE, arm] + factor) > largest:

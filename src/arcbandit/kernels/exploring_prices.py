@@ -140,6 +140,19 @@ def best_unplayed_value(unplayed, context, key, least):
 
 
 @kernel
+def is_capped(program, unplayed, workspace):
+    """Whether no played pair is worth more than an unplayed one of its arm.
+
+    So it is if what stands in for unplayed pairs is the largest upper bound of all, and both sides lean as far. Rewards
+    of few values make many pairs worth exactly that.
+    """
+    capped = unplayed.scalars[Kept.IS_LARGEST_BOUND] != 0.0 and program.lean[0] == program.lean[1]
+    for arm in range(program.available.shape[0]):
+        capped &= workspace.by_arm[ByArm.PRICE, arm] > -1.0
+    return capped
+
+
+@kernel
 def bound_excesses(program, basis, off, rate, rounding, unplayed, workspace):
     """Write a bound on the reduced costs of each context, negative if none improves; return the context of the largest.
 
@@ -147,6 +160,7 @@ def bound_excesses(program, basis, off, rate, rounding, unplayed, workspace):
     """
     best_value = unplayed.by_arm[OfArm.VALUE, unplayed.arm_places[ArmPlace.BY_VALUE, 0]]
     path = unplayed.scalars[Kept.PATH]
+    cap = best_value if is_capped(program, unplayed, workspace) else np.inf
     first = -1
     largest = -1.0
     for context in range(basis.key.shape[0]):
@@ -159,7 +173,7 @@ def bound_excesses(program, basis, off, rate, rounding, unplayed, workspace):
         if best_value > least and unplayed.by_context[OfContext.UNPLAYED, context] > 0:
             better = best_unplayed_value(unplayed, context, basis.key[context], least)
             bound = better if better > least and better > bound else bound
-        if value <= bound:
+        if value <= bound and least < cap:
             excess = program.weights[context] * (bound - value + rounding)
             if excess > largest:
                 largest = excess

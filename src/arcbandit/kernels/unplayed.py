@@ -85,6 +85,7 @@ class Kept(enum.IntEnum):
     FAILURES_OF_SECOND = 11
     PAUSE = 12  # plans until the next try
     PAUSE_OF_SECOND = 13
+    IS_LARGEST_BOUND = 14  # whether what stands in for unplayed pairs is the largest mean + lean n^(-1/2) of the others
 
 
 class Unplayed(NamedTuple):
@@ -100,7 +101,7 @@ class Unplayed(NamedTuple):
     arm_places: np.ndarray  # int32, shape (4, K)
     by_context: np.ndarray  # int32, shape (4, C)
     slots_before: np.ndarray  # int32, shape (2, M): slots before the first pivot of a plan
-    scalars: np.ndarray  # float64, shape (14,)
+    scalars: np.ndarray  # float64, shape (15,)
 
 
 def make_unplayed(n_arms: int, n_contexts: int, n_rows: int) -> Unplayed:

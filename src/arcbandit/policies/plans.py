@@ -168,6 +168,8 @@ def plan_from_kept(learner, unplayed, t, place, optimism, caution):
     set_leans(planner, optimism * reach, caution * reach)
     scalars[Kept.MIDDLE] = 0.5 * (low + high)
     scalars[Kept.ROOT] = 0.5 * (high - low) / reach
+    is_largest = settings.has_reward_bounds == 0.0 and optimism == 1.0 and reach == factor
+    scalars[Kept.IS_LARGEST_BOUND] = 1.0 if is_largest else 0.0
     program = program_of(learner, means, means, roots)
     known_means, known_roots = statistics.by_pair[ByPair.MEAN], statistics.by_pair[ByPair.INVERSE_ROOT]
     known = program_of(learner, known_means, known_means, known_roots)

@@ -235,16 +235,15 @@ def test_compiling_leaves_the_garbage_collector_as_it_was(small_package, setting
 
 
 @pytest.mark.slow
-def test_a_second_process_compiles_nothing(tmp_path):
-    """The first compiles and stores the planner, a rule in the loop and another online; the second loads them all."""
-    first = lines(TWO_RULES, ARCBANDIT_CACHE_DIR=tmp_path)
-    second = lines(TWO_RULES, ARCBANDIT_CACHE_DIR=tmp_path)
+def test_a_second_process_compiles_nothing():
+    """The planner, a rule in the loop and another online: whatever the first had to compile, the second loads."""
+    first = lines(TWO_RULES)
+    second = lines(TWO_RULES)
     assert first[0] == "5.25"
     assert first[:-1] == second[:-1]
-    hits, misses = map(int, first[-1].split())
-    assert hits == 0
-    assert misses >= 4  # plan, play, decide, learn
-    assert second[-1] == f"{misses} 0"
+    entries = sum(map(int, first[-1].split()))
+    assert entries >= 4  # plan, play, decide, learn
+    assert second[-1] == f"{entries} 0"
 
 
 def test_an_entry_is_compiled_at_its_first_call_and_not_before():

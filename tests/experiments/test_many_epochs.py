@@ -31,6 +31,7 @@ from arcbandit.report.charts import alt_text
 from arcbandit.report.figures import draw_chart
 from arcbandit.simulation import device
 from arcbandit.simulation.metrics import Total
+from tests.long import LONG
 
 ROOT = Path(__file__).resolve().parents[2]
 EPOCHS = 20
@@ -252,10 +253,12 @@ def test_the_audit_takes_a_device():
 
 
 @pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.skipif(not LONG, reason="half a minute: `make test-long` runs it")
 @pytest.mark.skipif(sys.platform == "darwin", reason="numba-cuda is not made for macOS")
-def test_the_device_plays_the_experiments_and_the_many_epochs(tmp_path, cases):
+def test_the_device_plays_the_experiments_and_the_many_epochs(tmp_path):
     """In a process of its own, in which Numba simulates the GPU, and in which every play is that of the CPU."""
-    horizon = cases(3, 8)  # the summary has a cell per round and metric, and the simulator a thread per cell
+    horizon = 3  # the summary has a cell per round and metric, and the simulator a thread per cell
     script = (
         "import json, sys\n"
         "from arcbandit.experiments import experiment\n"

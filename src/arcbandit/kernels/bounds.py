@@ -31,8 +31,9 @@ def raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace):
             + price * program.revenue[arm, context]
             + lean * program.root[arm, context]
         )
-        if value > bound[context] and basis.key[context] != arm and allowed[arm, context]:
-            bound[context] = value
+        # Without a branch, several contexts are worked on at once.
+        is_higher = (value > bound[context]) & (basis.key[context] != arm) & allowed[arm, context]
+        bound[context] = value if is_higher else bound[context]
     for slot in range(basis.slot_arm.shape[0]):
         if basis.slot_arm[slot] == arm and basis.slot_context[slot] >= 0:
             bound[basis.slot_context[slot]] = set_aside[slot]

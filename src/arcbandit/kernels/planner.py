@@ -4,7 +4,7 @@ It owns what it keeps from plan to plan. Rules, meters and shells ask it; nobody
 """
 
 import enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from arcbandit.kernels.program import (
     Workspace,
     make_workspace,
 )
+from arcbandit.kernels.unplayed import Kept, Unplayed, make_unplayed
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
 MEASURE_EVERY = 64
@@ -50,10 +51,18 @@ class Planner(NamedTuple):
     slot_arm: np.ndarray  # int32, shape (2, M)
     slot_context: np.ndarray  # int32, shape (2, M)
     workspace: Workspace
+    unplayed: Unplayed  # an empty tuple in its place, if nothing is kept of unplayed pairs
 
 
-def make_planner(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int) -> Planner:
-    """A planner for problems of this shape that has planned nothing yet."""
+def make_planner(
+    n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int, *, keeps_unplayed: bool = False
+) -> Planner:
+    """A planner for problems of this shape that has planned nothing yet.
+
+    `keeps_unplayed`: for a rule that plans with confidence bounds, and more pairs than FEW_PAIRS. Without, kernels are
+    compiled without what keeps unplayed pairs.
+    """
+    unplayed = make_unplayed(n_arms, n_contexts, n_rows) if keeps_unplayed else ()
     return Planner(
         lean=np.zeros(2),
         coefficients=np.zeros((len(Coefficient), n_arms, n_contexts)),
@@ -61,6 +70,7 @@ def make_planner(n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int) -
         slot_arm=np.tile(np.arange(n_rows, dtype=np.int32), (len(Place), 1)),
         slot_context=np.full((len(Place), n_rows), Column.SURPLUS, dtype=np.int32),
         workspace=make_workspace(n_arms, n_contexts, n_rows, rows_per_arm),
+        unplayed=cast(Unplayed, unplayed),
     )
 
 
@@ -148,10 +158,17 @@ def uses_exactly(planner, place, pairs, rows, count, threshold):
     return differ == 0 and positive == count
 
 
+def keeps_unplayed(planner: Planner | tuple[()]) -> bool:
+    """Whether a planner, if it is one, was made to keep unplayed pairs."""
+    return len(planner) > 0 and len(planner.unplayed) > 0
+
+
 def start_over(planner: Planner) -> None:
     """Take up nothing at the next plan but the basis: a floor came, went or moved, and its row's scale with it."""
     planner.workspace.counts[Count.BOUNDS_OF] = 0
     planner.workspace.counts[Count.SCALES_AGE] = -1
+    if keeps_unplayed(planner):
+        planner.unplayed.scalars[Kept.IS_KEPT] = 0.0
 
 
 def planner_state(planner: Planner) -> dict[str, Any]:

@@ -7,6 +7,17 @@ from arcbandit.kernels.program import NO_FLOOR, ByArm, ByRow, Scalar
 
 
 @rare_kernel
+def write_row_scales(program, coefficient, workspace):
+    """Write the scale of each row and, last, of the objective from the largest |coefficient| in each."""
+    n_rows = program.floors.shape[0]
+    for row in range(n_rows + 1):
+        scale = coefficient[row]
+        if scale == 0.0 and row < n_rows and program.floors[row] != NO_FLOOR:
+            scale = abs(program.floors[row])
+        workspace.by_row[ByRow.SCALE, row] = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
+
+
+@rare_kernel
 def measure_scales(program, rows, workspace):
     """Write the sizes that bounds are kept by and, if `rows`, the scale of each row and of the objective.
 
@@ -46,8 +57,4 @@ def measure_scales(program, rows, workspace):
     if not rows:
         return
     coefficient[n_rows] = largest_objective
-    for row in range(n_rows + 1):
-        scale = coefficient[row]
-        if scale == 0.0 and row < n_rows and program.floors[row] != NO_FLOOR:
-            scale = abs(program.floors[row])
-        workspace.by_row[ByRow.SCALE, row] = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
+    write_row_scales(program, coefficient, workspace)

@@ -13,8 +13,17 @@ from arcbandit.kernels.confidence import (
     radius_factor,
     stand_in_for_unplayed,
 )
+from arcbandit.kernels.exploring import plan_exploring, take_in_changes
 from arcbandit.kernels.planner import Coefficient, begin_plan, plan_again, set_leans
-from arcbandit.kernels.program import PlanStatus, Program
+from arcbandit.kernels.program import Basis, PlanStatus, Program
+from arcbandit.kernels.unplayed import (
+    Kept,
+    forget_coefficients,
+    forget_plan,
+    is_written,
+    keep_unplayed,
+    largest_upper_bound,
+)
 from arcbandit.policies.learner import Outcome, Progress
 
 LEAST_REACH = 1e-150  # small, but rewards can be divided by it
@@ -32,14 +41,26 @@ def play_alike(available, allocation):
             allocation[arm, context] = 1.0 / count if available[arm, context] else 0.0
 
 
+@rare_kernel
+def is_all_played(learner, unplayed):
+    """Whether every pair was played by now; what is kept of unplayed pairs is brought up to date with the rewards."""
+    statistics, problem, planner = learner.statistics, learner.problem, learner.planner
+    if len(unplayed) == 0 or unplayed.scalars[Kept.IS_KEPT] == 0.0:
+        return every_pair_played(statistics, problem.available)
+    take_in_changes(
+        statistics, problem.available, problem.context_probabilities, planner.coefficients, unplayed, planner.workspace
+    )
+    unplayed.scalars[Kept.IS_WRITTEN] = 0.0
+    return unplayed.scalars[Kept.COUNT] == 0.0
+
+
 @kernel
 def begin_planning(learner):
     """Note whether every pair was played by now, and let the planner count the round."""
     progress = learner.progress
-    available = learner.problem.available
-    if progress[Progress.ALL_PLAYED] == 0 and every_pair_played(learner.statistics, available):
+    if progress[Progress.ALL_PLAYED] == 0 and is_all_played(learner, learner.planner.unplayed):
         progress[Progress.ALL_PLAYED] = 1
-    begin_plan(learner.planner, available.size, learner.settings[0].estimate_contexts != 0.0)
+    begin_plan(learner.planner, learner.problem.available.size, learner.settings[0].estimate_contexts != 0.0)
 
 
 @kernel
@@ -81,12 +102,28 @@ def prepare_bounds(learner, t, optimism, caution):
 
 
 @kernel
+def program_of(learner, objective, revenue, root):
+    """The program of a learner with these matrices."""
+    problem = learner.problem
+    return Program(
+        objective,
+        revenue,
+        root,
+        learner.planner.lean,
+        problem.context_probabilities,
+        learner.statistics.changed,
+        problem.available,
+        problem.floors,
+        problem.arm_rows,
+    )
+
+
+@kernel
 def plan_prepared(learner, place, known, written, least_shortfall):
     """Plan with the statistics as coefficients if `known`, otherwise with those of the planner; return a PlanStatus.
 
     These are an objective and a revenue if `written`, otherwise means and roots.
     """
-    problem = learner.problem
     planner = learner.planner
     objective = planner.coefficients[Coefficient.OBJECTIVE]
     revenue = planner.coefficients[Coefficient.REVENUE_OR_ROOT if written else Coefficient.OBJECTIVE]
@@ -95,23 +132,60 @@ def plan_prepared(learner, place, known, written, least_shortfall):
         objective = learner.statistics.by_pair[ByPair.MEAN]
         revenue = learner.statistics.by_pair[ByPair.MEAN]
         root = learner.statistics.by_pair[ByPair.INVERSE_ROOT]
-    program = Program(
-        objective,
-        revenue,
-        root,
-        planner.lean,
-        problem.context_probabilities,
-        learner.statistics.changed,
-        problem.available,
-        problem.floors,
-        problem.arm_rows,
-    )
+    program = program_of(learner, objective, revenue, root)
+    if not known:
+        forget_plan(planner.unplayed)
+    if written:
+        forget_coefficients(planner.unplayed)
     return plan_again(planner, program, place, known, least_shortfall, learner.allocation)
+
+
+@rare_kernel
+def plan_from_kept(learner, unplayed, t, place, optimism, caution):
+    """`plan_with_bounds` and `explore` in one, from what is kept of unplayed pairs; return whether that was possible.
+
+    The plan is the same, to the last bit.
+    """
+    if len(unplayed) == 0:
+        return False
+    settings, statistics, problem, planner = learner.settings[0], learner.statistics, learner.problem, learner.planner
+    scalars = unplayed.scalars
+    if scalars[Kept.PAUSE + place] > 0.0:
+        scalars[Kept.PAUSE + place] -= 1.0
+        return False
+    factor = radius_factor(problem.available.size, t, settings.noise_scale)
+    means, roots = planner.coefficients[Coefficient.OBJECTIVE], planner.coefficients[Coefficient.REVENUE_OR_ROOT]
+    if scalars[Kept.IS_KEPT] == 0.0:
+        keep_unplayed(statistics, problem.available, problem.context_probabilities, factor, unplayed)
+        stand_in_for_unplayed(statistics, 0.0, 0.0, means, roots)
+    if settings.has_reward_bounds != 0.0:
+        low, high = settings.reward_low, settings.reward_high
+    else:
+        high = largest_upper_bound(statistics, unplayed, factor)
+        low = -high
+    reach = max(factor, LEAST_REACH)
+    moved = max(abs(optimism * reach - planner.lean[0]), abs(caution * reach - planner.lean[1]))
+    set_leans(planner, optimism * reach, caution * reach)
+    scalars[Kept.MIDDLE] = 0.5 * (low + high)
+    scalars[Kept.ROOT] = 0.5 * (high - low) / reach
+    is_largest = settings.has_reward_bounds == 0.0 and optimism == 1.0 and reach == factor
+    scalars[Kept.IS_LARGEST_BOUND] = 1.0 if is_largest else 0.0
+    program = program_of(learner, means, means, roots)
+    known_means, known_roots = statistics.by_pair[ByPair.MEAN], statistics.by_pair[ByPair.INVERSE_ROOT]
+    known = program_of(learner, known_means, known_means, known_roots)
+    basis = Basis(planner.key[place], planner.slot_arm[place], planner.slot_context[place])
+    return plan_exploring(
+        program, known, basis, place, statistics, moved, unplayed, planner.workspace, learner.allocation
+    )
 
 
 @kernel
 def plan_with_bounds(learner, t, place, optimism, caution, least_shortfall):
     """Plan with objective mean + optimism * radius and floors in mean + caution * radius; return a PlanStatus."""
+    if learner.progress[Progress.ALL_PLAYED] == 0 and plan_from_kept(
+        learner, learner.planner.unplayed, t, place, optimism, caution
+    ):
+        return PlanStatus.OPTIMAL
     known = prepare_bounds(learner, t, optimism, caution)
     return plan_prepared(learner, place, known, False, least_shortfall)
 
@@ -138,6 +212,7 @@ def outcome_of_fallback(learner, status):
 def explore(learner):
     """In contexts with arms that were never played, play one of these; return the Outcome to add."""
     if learner.progress[Progress.ALL_PLAYED] == 0:
-        explore_unplayed(learner.statistics, learner.problem.available, learner.allocation)
+        if not is_written(learner.planner.unplayed):
+            explore_unplayed(learner.statistics, learner.problem.available, learner.allocation)
         return Outcome.EXPLORED.value
     return Outcome.PLANNED.value

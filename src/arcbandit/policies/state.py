@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,9 @@ from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
+from arcbandit.kernels.bounds import FEW_PAIRS
 from arcbandit.kernels.confidence import ByPair, make_statistics
-from arcbandit.kernels.planner import Planner, make_planner
+from arcbandit.kernels.planner import make_planner
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import (
     SETTINGS,
@@ -136,8 +137,11 @@ def make_learner(
     dials = {dial.name: dial.number(configuration.dial_values[dial.name]) for dial in kind.dials}
     progress = np.zeros(len(Progress), dtype=np.int64)
     progress[Progress.NEXT_PLAN] = 1
-    # Without a planner there is less to compile.
-    planner = make_planner(n_arms, n_contexts, len(floors), rows.arm_rows.shape[1]) if kind.plans else ()
+    planner: Any = ()  # without one there is less to compile
+    if kind.plans:
+        # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them.
+        keeps = available.size > FEW_PAIRS and not configuration.estimate_contexts
+        planner = make_planner(n_arms, n_contexts, len(floors), rows.arm_rows.shape[1], keeps_unplayed=keeps)
     return Learner(
         problem=KnownProblem(
             context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),
@@ -149,7 +153,7 @@ def make_learner(
         dials=record_of({**kind.preset, **dials}),
         statistics=make_statistics(n_arms, n_contexts),
         memory=make_memory(kind.rows, n_arms, n_contexts),
-        planner=cast(Planner, planner),
+        planner=planner,
         progress=progress,
         allocation=np.ascontiguousarray(available / available.sum(axis=0)),
     )

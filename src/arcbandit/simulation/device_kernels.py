@@ -8,7 +8,7 @@ values of a new policy.
 import math
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numba import types
@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from arcbandit.compilation.compile import config, kernel
 from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.confidence import Statistics
-from arcbandit.kernels.planner import Planner
+from arcbandit.kernels.planner import Planner, keeps_unplayed
 from arcbandit.kernels.program import Workspace
+from arcbandit.kernels.unplayed import Unplayed
 from arcbandit.policies.learner import KnownProblem, Learner, Memory, Stream
+from arcbandit.simulation.explored import Explored
 from arcbandit.simulation.fold import bin_of, merge_lanes, pack_cell, place_of_cell, take_in_lane, value_at
 from arcbandit.simulation.meters import Meters, Record, make_meters
 from arcbandit.simulation.world import World
@@ -64,7 +66,10 @@ class Field(NamedTuple):
 
 def tuples_of(learner: Learner, window: int) -> dict[str, Any]:
     """The arguments of `play_rounds` that hold a policy's arrays, before anything was seen."""
-    return {"learner": learner, "meters": make_meters(learner.problem.floors.shape[0], window)}
+    if keeps_unplayed(learner.planner):
+        # Threads have no memory to spare for what makes a CPU fast where there are many pairs.
+        learner = learner._replace(planner=learner.planner._replace(unplayed=cast(Unplayed, ())))
+    return {"learner": learner, "meters": make_meters(learner, window)}
 
 
 def entries_of(tuples: dict[str, Any]) -> list[tuple[Field, Any]]:
@@ -89,11 +94,24 @@ def tuple_source(name: str, kind: Any, fields: Iterable[Field]) -> str:
         elif any(field.path.startswith(f"{part}.") for field in fields):
             parts.append(tuple_source(part, NESTED[inner], fields))
         else:
-            parts.append("()")  # of a rule that does not plan
+            parts.append("()")  # the planner of a rule that does not plan, what a planner does not keep
     return f"{kind.__name__}({', '.join(parts)})"
 
 
-TUPLES = (World, Learner, KnownProblem, Statistics, Memory, Planner, Workspace, Meters, Stream, Record)
+TUPLES = (
+    World,
+    Learner,
+    KnownProblem,
+    Statistics,
+    Memory,
+    Planner,
+    Workspace,
+    Unplayed,
+    Meters,
+    Explored,
+    Stream,
+    Record,
+)
 NESTED: dict[Any, Any] = {kind: kind for kind in TUPLES}
 
 

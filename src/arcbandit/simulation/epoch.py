@@ -76,7 +76,7 @@ def make_run(world: World, learner: Learner, task: Task) -> Run:
     n_rows = learner.problem.floors.shape[0]
     n_places = len(task.checkpoints)
     record = Record(task.checkpoints, np.zeros((N_TOTALS, n_places)), np.zeros((N_KINDS, n_places, n_rows)))
-    return Run(world, learner, make_meters(n_rows, task.window), Stream(task.seed, task.epoch, 0), record)
+    return Run(world, learner, make_meters(learner, task.window), Stream(task.seed, task.epoch, 0), record)
 
 
 def bind(task: Task, configuration: Configuration) -> Policy:

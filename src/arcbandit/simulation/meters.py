@@ -1,15 +1,25 @@
 """The meters of the loop: what each round's allocation and reward add to the sums, by true means."""
 
 import enum
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair, radius_factor
-from arcbandit.kernels.planner import Place, basis_number, key_of_plan, least_value, slot_of_plan, uses_exactly
+from arcbandit.kernels.planner import (
+    Place,
+    basis_number,
+    keeps_unplayed,
+    key_of_plan,
+    least_value,
+    slot_of_plan,
+    uses_exactly,
+)
 from arcbandit.kernels.program import NO_FLOOR
-from arcbandit.policies.learner import Outcome
+from arcbandit.kernels.unplayed import is_written
+from arcbandit.policies.learner import Learner, Outcome
+from arcbandit.simulation.explored import Explored, add_up_by_arm, make_explored
 from arcbandit.simulation.metrics import N_BY_ROW, N_TOTALS, FloorTotal, Total
 
 # With more pairs than this, adding up only those of the plan is faster than adding up all.
@@ -32,6 +42,7 @@ class Meters(NamedTuple):
     by_row: np.ndarray  # float64, shape (N_BY_ROW, M)
     window: np.ndarray  # float64, expected and realised revenue of the last W rounds, shape (2, M, W)
     compared: np.ndarray  # int64, shape (2,)
+    explored: Explored  # an empty tuple in its place, unless the planner keeps unplayed pairs
 
 
 class Record(NamedTuple):
@@ -42,10 +53,17 @@ class Record(NamedTuple):
     by_floor: np.ndarray  # float64, shape (N_KINDS, P, M)
 
 
-def make_meters(n_rows: int, window: int) -> Meters:
-    """Nothing measured yet; `window` is W, 0 for no windows."""
-    compared = np.zeros(len(Compared), dtype=np.int64)
-    meters = Meters(np.zeros(N_TOTALS), np.zeros((N_BY_ROW, n_rows)), np.zeros((2, n_rows, window)), compared)
+def make_meters(learner: Learner, window: int) -> Meters:
+    """Nothing measured yet of a learner; `window` is W, 0 for no windows."""
+    n_rows = learner.problem.floors.shape[0]
+    shape = learner.allocation.shape
+    meters = Meters(
+        totals=np.zeros(N_TOTALS),
+        by_row=np.zeros((N_BY_ROW, n_rows)),
+        window=np.zeros((2, n_rows, window)),
+        compared=np.zeros(len(Compared), dtype=np.int64),
+        explored=make_explored(shape[0], shape[1], n_rows) if keeps_unplayed(learner.planner) else cast(Explored, ()),
+    )
     # If no window falls short, there is still a worst one: the maximum starts below any shortfall.
     meters.by_row[[FloorTotal.WORST_EXPECTED, FloorTotal.WORST_REALISED]] = -np.inf if window else np.nan
     return meters
@@ -138,15 +156,32 @@ def expect_of_all(world, problem, allocation, meters):
     return add_expected_of_all(world, problem, allocation, expected)
 
 
+@rare_kernel
+def add_expected_of_exploring(world, problem, planner, unplayed, outcome, allocation, explored, expected):
+    """`add_expected_of_all`, faster for a plan in which contexts with unplayed arms play these alike."""
+    if len(explored) == 0 or not (outcome & Outcome.EXPLORED and is_written(unplayed)):
+        return add_expected_of_all(world, problem, allocation, expected)
+    add_up_by_arm(world, planner, unplayed, place_of(outcome), allocation, explored)
+    performance = 0.0
+    for arm in range(explored.by_arm.shape[0]):
+        add_to_rows(problem.arm_rows, arm, explored.by_arm[arm], expected)
+        performance += explored.by_arm[arm]
+    return performance
+
+
 @kernel
 def expect_of_plan(world, problem, allocation, planner, outcome, meters):
     """`expect_of_all` for a rule that plans: by the pairs of the plan alone, where that is faster."""
-    if allocation.size <= MANY_PAIRS or not is_of_basis(outcome):
+    if allocation.size <= MANY_PAIRS:
         return expect_of_all(world, problem, allocation, meters)
     expected = meters.by_row[FloorTotal.EXPECTED_NOW]
     for row in range(expected.shape[0]):
         expected[row] = 0.0
-    return add_expected_of_plan(world, problem, planner, place_of(outcome), allocation, expected)
+    if is_of_basis(outcome):
+        return add_expected_of_plan(world, problem, planner, place_of(outcome), allocation, expected)
+    return add_expected_of_exploring(
+        world, problem, planner, planner.unplayed, outcome, allocation, meters.explored, expected
+    )
 
 
 @kernel

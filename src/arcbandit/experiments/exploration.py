@@ -1,6 +1,6 @@
 """How often a policy returns to a pair that the best plan of nu^(0) never plays, and what it loses by then.
 
-Each epoch is one run, looked at after 100, 1,000, 10,000 ... rounds; what a decade of rounds adds is net of the first.
+Each epoch is one run, looked at after 100, 1,000, 10,000 ... rounds: what a decade adds is net of the first rounds.
 """
 
 import math
@@ -23,7 +23,6 @@ from arcbandit.simulation.metrics import Total
 
 Floats = NDArray[np.float64]
 
-FIRST = 100  # the rounds of which everything is net
 PAIR = (0, 2)  # arm 1 in context 3
 
 
@@ -67,23 +66,21 @@ class Fit(NamedTuple):
     misfit: float  # the sum of squared residuals in standard errors
 
 
-def decades(horizon: int) -> tuple[int, ...]:
-    """100, 1,000, ... up to a horizon, which is the last."""
-    found = [FIRST * 10**place for place in range(20) if FIRST * 10**place < horizon]
-    return (*found, horizon)
+def decades(horizon: int, count: int = 4) -> tuple[int, ...]:
+    """The horizon, a tenth of it, a hundredth ..., the least first."""
+    return tuple(sorted({horizon // 10**place for place in range(count)} - {0}))
 
 
 def explore(
-    name: str, instance: Instance, horizon: int, seed: int, epochs: Iterable[int], jobs: int | None
+    name: str, instance: Instance, horizons: tuple[int, ...], seed: int, epochs: Iterable[int], jobs: int | None
 ) -> Exploration:
-    """Play epochs of a policy, by their numbers."""
+    """Play epochs of a policy, by their numbers, to the last of some horizons."""
     optimum = plan(instance)
-    horizons = decades(horizon)
     policy = policy_by_name(name)
     end = np.array(horizons, dtype=np.int64)
 
     def play(epoch: int) -> tuple[Floats, Floats, list[float]]:
-        task = Task(instance, name, policy, "gaussian", None, optimum, math.nan, horizon, seed, epoch, end, 0)
+        task = Task(instance, name, policy, "gaussian", None, optimum, math.nan, horizons[-1], seed, epoch, end, 0)
         run = make_run(make_world(task), bind(task, policy).learner, task)
         stretch = player_of(policy.kind, run)
         plays = []

@@ -36,7 +36,7 @@ def decade_exponent(trace: Trace, metric: str, policy: str) -> Estimate:
 def ratio_exponent(first: Floats, second: Floats, log_factor: float, level: float = 0.0) -> Estimate:
     """log(mean of `second` / mean of `first`) / `log_factor` over paired epochs, with its 95 % interval.
 
-    Minus infinity if the second adds less than NEGLIGIBLE of `level`; NaN if the first adds nothing but the second does.
+    Minus infinity if the second adds less than NEGLIGIBLE of `level`; NaN if it adds more, but the first nothing.
     """
     low, high = float(first.mean()), float(second.mean())
     if high <= max(NEGLIGIBLE * level, 0.0):

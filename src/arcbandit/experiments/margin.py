@@ -20,7 +20,6 @@ from arcbandit.experiments.experiment import (
 )
 from arcbandit.experiments.growth import (
     NEAR_ROOT,
-    Floats,
     decade_exponent,
     fitted_exponent,
     high_end,
@@ -228,7 +227,8 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
     exponent = _exponent(recorded, "violation")
     largest, smallest = (written(grid_estimates(recorded)["violation"][place]) for place in (0, -1))
     sentence = (
-        f"OPLP's violation falls with the feasibility margin like γ*^({power(exponent)}), from {largest} at γ* = {GRID[0]:g} to "
+        f"OPLP's violation falls with the feasibility margin like γ*^({power(exponent)}), from {largest} at γ* = "
+        f"{GRID[0]:g} to "
         f"{smallest} at γ* = {GRID[-1]:g}: not as steeply as the γ*⁻² of the paper."
     )
     return (Highlight(Group.NOT_REPRODUCED, sentence, 2),)
@@ -237,8 +237,8 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
 EXPERIMENT = Experiment(
     name="margin",
     title="Sensitivity of OPLP to the feasibility margin",
-    about="OPLP on ν with its means scaled so that γ* is 0.001, 0.01, 0.1 and 1, and on a finer grid of margins, over a "
-    "fifth of the rounds, for the scaling of the violation. The paper plays 5 epochs; these are the first of ours.",
+    about="OPLP on ν with its means scaled so that γ* is 0.001, 0.01, 0.1 and 1, and on a finer grid of margins, over "
+    "a fifth of the rounds, for the scaling of the violation. The paper plays 5 epochs; these are the first of ours.",
     source="Numerical Illustrations, Sensitivity of OPLP to the Feasibility Margin",
     horizon=50_000,
     epochs=EPOCHS,
@@ -254,7 +254,8 @@ EXPERIMENT = Experiment(
             ),
             ours=Statement(
                 "At 0.001 it never is; at 0.01 it becomes feasible in a few epochs.",
-                f"At 0.001 every epoch plays every round on its fallback; at 0.01 Wilson's 95 % interval of the share of "
+                "At 0.001 every epoch plays every round on its fallback; at 0.01 Wilson's 95 % interval of the "
+                "share of "
                 f"epochs that leave it lies below {MOST_THAT_LEAVE:.0%}.",
                 _seldom_feasible,
             ),
@@ -265,8 +266,10 @@ EXPERIMENT = Experiment(
             "On its fallback OPLP behaves like OLP.",
             paper=Statement(
                 "The behavior of OLP was observed instead, yielding logarithmic regret and O(√T) violations.",
-                "In the epochs that never leave the fallback, by what the last two decades of rounds add: the power of T of "
-                f"the violation is from {NEAR_ROOT[0]} to {NEAR_ROOT[1]}, that of the regret below 1/2 (95 % intervals).",
+                "In the epochs that never leave the fallback, by what the last two decades of rounds add: the power "
+                "of T of "
+                f"the violation is from {NEAR_ROOT[0]} to {NEAR_ROOT[1]}, that of the regret below 1/2 (95 % "
+                "intervals).",
                 _like_olp,
             ),
         ),
@@ -285,7 +288,8 @@ EXPERIMENT = Experiment(
             paper=Statement(
                 "The standard behavior of OPLP, logarithmic violations and O(√T) regret, is recovered.",
                 "By what the two halves of the last decade add, the power of T of the regret is from "
-                f"{NEAR_ROOT[0]} to {NEAR_ROOT[1]}; by what the last two decades add, that of the violation is below 1/2 "
+                f"{NEAR_ROOT[0]} to {NEAR_ROOT[1]}; by what the last two decades add, that of the violation is below "
+                "1/2 "
                 "(95 % intervals).",
                 _like_oplp,
             ),
@@ -295,7 +299,8 @@ EXPERIMENT = Experiment(
             "OPLP stays on its fallback for about γ*⁻² rounds.",
             paper=Statement(
                 "The expected rounds without a feasible LP(UCB, LCB) are bounded by κ² log²(T)/γ*², up to constants.",
-                f"Rounds on the fallback are a power of γ* from {FALLBACK_SCALING[0]:g} to {FALLBACK_SCALING[1]:g}, with its "
+                f"Rounds on the fallback are a power of γ* from {FALLBACK_SCALING[0]:g} to {FALLBACK_SCALING[1]:g}, "
+                "with its "
                 f"95 % interval, fitted over ten margins from {GRID[0]:g} to {GRID[-1]:g}.".replace("-", "−"),
                 _fallback_scaling,
             ),

@@ -71,7 +71,8 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
     longer = recorded.traces["longer"]
     regret, violation = (last_mean(longer, metric, "OLP") for metric in ("regret", "violation"))
     sentence = (
-        f"Where no floor saturates, both sums nearly stop: after {longer.horizon:,} rounds OLP's regret is {regret:.0f} and "
+        f"Where no floor saturates, both sums nearly stop: after {longer.horizon:,} rounds OLP's regret is "
+        f"{regret:.0f} and "
         f"its violation {violation:.1f}."
     )
     return (Highlight(Group.REPRODUCED, sentence, 2),)

@@ -104,7 +104,8 @@ def _slow(policy: str, metric: str, sentence: str, printed: str) -> Claim:
         )
 
     criterion = (
-        f"{policy}'s {metric} as a power of T, by what the last two decades of rounds add: the 95 % interval lies below "
+        f"{policy}'s {metric} as a power of T, by what the last two decades of rounds add: the 95 % interval lies "
+        "below "
         "1/2. There log T has the power 0, log² T 0.12 and √T 0.5."
     )
     return Claim(f"{policy.lower()}-{metric}-is-polylogarithmic", sentence, paper=Statement(printed, criterion, check))
@@ -235,7 +236,8 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
         ),
         Highlight(
             Group.BEYOND,
-            f"Between them lies BLP: R + V is {sums['BLP']} after {trace.horizon:,} rounds, against {sums['OLP']} for OLP "
+            f"Between them lies BLP: R + V is {sums['BLP']} after {trace.horizon:,} rounds, against {sums['OLP']} "
+            "for OLP "
             f"and {sums['OPLP']} for OPLP.",
             5,
         ),
@@ -269,8 +271,10 @@ EXPERIMENT = Experiment(
             ),
             ours=Statement(
                 "They earn more because of the contexts, not because DOC and SPOC chase floors out of their reach.",
-                f"With floors of {FLOORS_WITHIN_REACH:g} times ν's, which can be met without contexts, OLP and OPLP earn more "
-                f"than {LEAST_GAIN:g} times as much; with contexts all alike the four are within {ALIKE:.0%} of each other.",
+                f"With floors of {FLOORS_WITHIN_REACH:g} times ν's, which can be met without contexts, OLP and OPLP "
+                "earn more "
+                f"than {LEAST_GAIN:g} times as much; with contexts all alike the four are within {ALIKE:.0%} of each "
+                "other.",
                 _contexts_are_why,
             ),
             why="Without contexts the floors of ν need 7/6 of all rounds, so DOC and SPOC spend every round on floors: "
@@ -284,7 +288,8 @@ EXPERIMENT = Experiment(
             "Optimistic3's regret grows like √T.",
             paper=Statement(
                 "Optimistic3 yields O(√T) regret, in contrast with the polylogarithmic regime of OLP.",
-                f"Its regret as a power of T, by what the last two decades add: the interval lies from {NEAR_ROOT[0]} to "
+                "Its regret as a power of T, by what the last two decades add: the interval lies from "
+                f"{NEAR_ROOT[0]} to "
                 f"{NEAR_ROOT[1]}.",
                 _optimistic3_as_printed,
             ),
@@ -293,8 +298,8 @@ EXPERIMENT = Experiment(
                 "The interval of that power lies below 1/2.",
                 _optimistic3,
             ),
-            why="√T is the worst case of its analysis, which holds. As we read its update equations it behaves like OLP "
-            "on ν. The paper does not describe its implementation.",
+            why="√T is the worst case of its analysis, which holds. As we read its update equations it behaves like "
+            "OLP on ν. The paper does not describe its implementation.",
         ),
         Claim(
             "balanced-rules",

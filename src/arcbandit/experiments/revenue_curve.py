@@ -120,7 +120,8 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
 
 def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
     sentence = (
-        f"In Figure 1 the second floor can be met up to λ₂ = {recorded.findings['largest']:.3f}; the level drawn as high "
+        f"In Figure 1 the second floor can be met up to λ₂ = {recorded.findings['largest']:.3f}; the level drawn as "
+        "high "
         "cost, 0.49, is out of reach."
     )
     return (Highlight(Group.SLIP, sentence, 0),)

@@ -101,7 +101,8 @@ EXPERIMENT = Experiment(
             "The error of estimating context probabilities vanishes.",
             paper=Statement(
                 "Although this may introduce an additive estimation error, the error vanishes naturally.",
-                "With estimated probabilities the R + V of OLP, OPLP and BLP as a power of T, by what the last two decades "
+                "With estimated probabilities the R + V of OLP, OPLP and BLP as a power of T, by what the last two "
+                "decades "
                 f"of rounds add: the 95 % interval lies below {SUBLINEAR:g}. An error that stays makes it 1.",
                 _vanishes,
             ),

@@ -148,7 +148,8 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
 def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
     pairs, _, idle, _ = recorded.findings["instances"].T
     sentence = (
-        f"Optimal plans leave pairs idle: {float((idle / pairs).mean()):.0%} of them on average over {len(pairs)} random "
+        f"Optimal plans leave pairs idle: {float((idle / pairs).mean()):.0%} of them on average over {len(pairs)} "
+        "random "
         "instances, so only regret can teach anything about them."
     )
     return (Highlight(Group.REPRODUCED, sentence, 1),)
@@ -188,7 +189,8 @@ EXPERIMENT = Experiment(
             "An arm above its floor is played only where it is the best arm.",
             paper=Statement(
                 "If w*_kc > 0 and arm k exceeds its floor, then μ_kc is the largest mean of context c.",
-                f"In the optimal plans of {INSTANCES} random instances every such pair is within {TOLERANCE:g} of the best.",
+                f"In the optimal plans of {INSTANCES} random instances every such pair is within {TOLERANCE:g} of "
+                "the best.",
                 _best_arms,
             ),
         ),

@@ -337,8 +337,8 @@ EXPERIMENT = Experiment(
                 "Likewise.",
                 _sums_corrected,
             ),
-            why="A pair is played with probability p_c w, not w, and the sum of 1/√j up to n is about 2√n, a factor that "
-            "the last step divides by. Only constants change: the orders, and the theorems, stay as they are.",
+            why="A pair is played with probability p_c w, not w, and the sum of 1/√j up to n is about 2√n, a factor "
+            "that the last step divides by. Only constants change: the orders, and the theorems, stay as they are.",
             is_slip=True,
         ),
         Claim(

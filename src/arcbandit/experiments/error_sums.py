@@ -29,16 +29,21 @@ class ErrorSums(NamedTuple):
     def as_printed(self) -> tuple[Floats, Floats]:
         """Both sums in units of the bounds of the proof: 2 L E log(n + 1), and sqrt(L / 2) E (sqrt(n) + 1)."""
         return (
-            self.squares / (2 * self.logarithm * self.log_plays),
-            self.sums / (math.sqrt(self.logarithm / 2) * (self.root_plays + 1)),
+            _in_units(self.squares, 2 * self.logarithm * self.log_plays),
+            _in_units(self.sums, math.sqrt(self.logarithm / 2) * (self.root_plays + 1)),
         )
 
     def corrected(self) -> tuple[Floats, Floats]:
         """The same with what the steps give: a play has probability p_c w, and 1/sqrt(j) adds up to 2 sqrt(n)."""
         return (
-            self.squares * self.probabilities / (2 * self.logarithm * (1 + self.log_plays)),
-            self.sums * self.probabilities / (math.sqrt(2 * self.logarithm) * 2 * self.root_plays),
+            _in_units(self.squares * self.probabilities, 2 * self.logarithm * (1 + self.log_plays)),
+            _in_units(self.sums * self.probabilities, math.sqrt(2 * self.logarithm) * 2 * self.root_plays),
         )
+
+
+def _in_units(sums: Floats, bounds: Floats) -> Floats:
+    """Sums in units of their bounds; 0 for a pair that was never played, of which both are 0."""
+    return np.divide(sums, bounds, out=np.zeros_like(sums), where=bounds > 0)
 
 
 def error_sums(instance: Instance, name: str, horizon: int, seed: int, epochs: int) -> ErrorSums:
@@ -64,4 +69,5 @@ def error_sums(instance: Instance, name: str, horizon: int, seed: int, epochs: i
         errors = np.where(before > 0, factors / np.sqrt(np.maximum(before, 1)) * shares, 0.0)
         means += np.array([(errors**2).sum(axis=0), errors.sum(axis=0), np.log(pulls + 1), np.sqrt(pulls)]) / epochs
     logarithm = math.log(2 * instance.n_pairs * horizon)
-    return ErrorSums(*means, logarithm, instance.context_probabilities)
+    squares, sums, log_plays, root_plays = means
+    return ErrorSums(squares, sums, log_plays, root_plays, logarithm, instance.context_probabilities)

@@ -11,7 +11,7 @@ from arcbandit.simulation.trace import Trace
 Floats = NDArray[np.float64]
 
 # Exponents by `decade_exponent` at T = 50,000: 0 for log T, 0.12 for log² T, 0.5 for √T, 0.54 for √(T log T).
-ROOT = 0.5
+BELOW_ROOT = 0.48
 NEAR_ROOT = (0.4, 0.6)
 # A sum whose last decade adds less than this share of it has stopped growing.
 NEGLIGIBLE = 0.002
@@ -61,8 +61,8 @@ def mean_exponent(first: Estimate, second: Estimate, factor: float) -> Estimate:
 
 
 def slower_than_root(exponent: Estimate) -> bool:
-    """Whether √T is excluded: the interval lies below 1/2."""
-    return high_end(exponent) < ROOT
+    """Whether √T is excluded: the interval lies below BELOW_ROOT."""
+    return high_end(exponent) < BELOW_ROOT
 
 
 def like_root(exponent: Estimate) -> bool:

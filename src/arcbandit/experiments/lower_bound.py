@@ -25,7 +25,7 @@ from arcbandit.experiments.experiment import (
     scaled,
 )
 from arcbandit.experiments.exploration import Exploration, decades, explore, fitted, longer_and_shorter
-from arcbandit.experiments.growth import high_end, low_end, mean_exponent, power, slower_than_root
+from arcbandit.experiments.growth import BELOW_ROOT, high_end, low_end, mean_exponent, power, slower_than_root
 from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.policies.registry import POLICIES
 from arcbandit.report.charts import Chart, Line, Sheet
@@ -408,7 +408,8 @@ EXPERIMENT = Experiment(
             ),
             ours=Statement(
                 "OLP's regret grows no faster than that.",
-                "By what the last two decades add, OLP's regret is a power of T below 1/2 (95 % interval), and log T "
+                f"By what the last two decades add, OLP's regret is a power of T below {BELOW_ROOT:g} (95 % "
+                "interval), and log T "
                 "fits what "
                 "the decades add better than √T.",
                 _olp_is_logarithmic,

@@ -19,6 +19,7 @@ from arcbandit.experiments.experiment import (
     named,
 )
 from arcbandit.experiments.growth import (
+    BELOW_ROOT,
     NEAR_ROOT,
     decade_exponent,
     fitted_exponent,
@@ -268,7 +269,8 @@ EXPERIMENT = Experiment(
                 "The behavior of OLP was observed instead, yielding logarithmic regret and O(√T) violations.",
                 "In the epochs that never leave the fallback, by what the last two decades of rounds add: the power "
                 "of T of "
-                f"the violation is from {NEAR_ROOT[0]} to {NEAR_ROOT[1]}, that of the regret below 1/2 (95 % "
+                f"the violation is from {NEAR_ROOT[0]} to {NEAR_ROOT[1]}, that of the regret below {BELOW_ROOT:g} "
+                "(95 % "
                 "intervals).",
                 _like_olp,
             ),
@@ -289,7 +291,7 @@ EXPERIMENT = Experiment(
                 "The standard behavior of OPLP, logarithmic violations and O(√T) regret, is recovered.",
                 "By what the two halves of the last decade add, the power of T of the regret is from "
                 f"{NEAR_ROOT[0]} to {NEAR_ROOT[1]}; by what the last two decades add, that of the violation is below "
-                "1/2 "
+                f"{BELOW_ROOT:g} "
                 "(95 % intervals).",
                 _like_oplp,
             ),

@@ -18,7 +18,15 @@ from arcbandit.experiments.experiment import (
     named,
     scaled,
 )
-from arcbandit.experiments.growth import NEAR_ROOT, decade_exponent, last_mean, like_root, power, slower_than_root
+from arcbandit.experiments.growth import (
+    BELOW_ROOT,
+    NEAR_ROOT,
+    decade_exponent,
+    last_mean,
+    like_root,
+    power,
+    slower_than_root,
+)
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.instance import Instance
 from arcbandit.policies.linear_program import LinearProgramRule
@@ -107,7 +115,7 @@ def _slow(policy: str, metric: str, sentence: str, printed: str) -> Claim:
     criterion = (
         f"{policy}'s {metric} as a power of T, by what the last two decades of rounds add: the 95 % interval lies "
         "below "
-        "1/2. There log T has the power 0, log² T 0.12 and √T 0.5."
+        f"{BELOW_ROOT:g}. There log T has the power 0, log² T 0.12 and √T 0.5."
     )
     return Claim(f"{policy.lower()}-{metric}-is-polylogarithmic", sentence, paper=Statement(printed, criterion, check))
 
@@ -303,7 +311,7 @@ EXPERIMENT = Experiment(
             ),
             ours=Statement(
                 "Its regret is polylogarithmic, as OLP's is.",
-                "The interval of that power lies below 1/2.",
+                f"The interval of that power lies below {BELOW_ROOT:g}.",
                 _optimistic3,
             ),
             why="√T is the worst case of its analysis, which holds. As we read its update equations it behaves like "

@@ -169,6 +169,8 @@ def _worst(recorded: Recorded, form: str, place: int) -> tuple[float, float]:
 
 def _order_of_sums(recorded: Recorded) -> Measured:
     before, last = _worst(recorded, "as_printed", 0), _worst(recorded, "as_printed", -1)
+    if min(before) <= 0.0:
+        return Measured(False, "too few rounds")
     growth = [late / early for early, late in zip(before, last, strict=True)]
     shown = f"over a decade of rounds their ratios grow by ×{growth[0]:.2f} and ×{growth[1]:.2f}"
     return Measured(max(growth) < STEADY, shown)

@@ -12,7 +12,7 @@ from arcbandit.experiments.experiment import (
     Settings,
     Statement,
 )
-from arcbandit.experiments.growth import decade_exponent, high_end, last_mean, power, slower_than_root
+from arcbandit.experiments.growth import BELOW_ROOT, decade_exponent, high_end, last_mean, power, slower_than_root
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES as KINDS
 from arcbandit.report.charts import Sheet
@@ -108,7 +108,8 @@ EXPERIMENT = Experiment(
             ),
             ours=Statement(
                 "OLP's regret and OPLP's violation keep their order.",
-                "With estimated probabilities their powers of T, by what the last two decades add, are below 1/2 (95 % "
+                "With estimated probabilities their powers of T, by what the last two decades add, are below "
+                f"{BELOW_ROOT:g} (95 % "
                 "intervals).",
                 _same_order,
             ),

@@ -45,9 +45,9 @@ LEAST_EXPONENT = 0.4
 NEAR_ROOT = (0.4, 0.7)  # for R + V from T/10 to T, with instances of their own
 
 # Rules whose regret is at most of order sqrt(T) on nu^(0) and nu'; how many epochs are played to ten times the horizon.
-CONSISTENT = {"olp": 20, "oplp": 8, "blp": 8}
+CONSISTENT = {"olp": 20, "oplp": 5, "blp": 5}
 LONGER = 10
-OTHER_EPOCHS = 3  # on nu', whose regret enters the bound through its logarithm
+OTHER_EPOCHS = 2  # on nu', whose regret enters the bound through its logarithm
 EPSILON = 1.0  # eps' of the second bound
 # The last decade adds at least this share of what a decade adds on average, as log T adds the same in each.
 LEAST_SHARE = 1 / 3

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from arcbandit.experiments.reproduce import EXPERIMENTS, find, reproduce
 from arcbandit.inputs.values import whole
@@ -15,25 +15,6 @@ from arcbandit.version import __version__
 FILE = Path(__file__).with_name("seeds.json")
 SEEDS = 30
 PROCESSES = 2
-
-
-class Held(NamedTuple):
-    """In how many of the seeds the statements of a claim held; None for one that it does not make."""
-
-    seeds: int
-    paper: int | None
-    ours: int | None
-
-
-def held_over_seeds() -> dict[str, Held]:
-    """The kept counts, by the name of the claim; empty if none are kept."""
-    if not FILE.exists():
-        return {}
-    kept = json.loads(FILE.read_text(encoding="utf-8"))
-    return {
-        name: Held(kept["experiments"][name.partition("/")[0]], counts["paper"], counts["ours"])
-        for name, counts in kept["claims"].items()
-    }
 
 
 def played_seed(name: str, seed: int) -> dict[str, tuple[bool | None, bool | None]]:

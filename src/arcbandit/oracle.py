@@ -225,6 +225,11 @@ def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> An
     )
 
 
+def feasibility_margin(instance: Instance) -> float:
+    """gamma* alone."""
+    return _SlackProblem.above(instance).largest_margin()
+
+
 class _SlackProblem:
     """The planning problem with a slack s in every row, in favour of the floors or against them.
 

@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -223,6 +224,17 @@ class TestPacking:
         """Or kernels would be compiled for each policy."""
         assert unpacker(kind_of(everything())) is unpacker(kind_of(everything(first=Scalars(1, 1.0, False))))
         assert unpacker(kind_of((1.0,))) is not unpacker(kind_of((1,)))
+
+    @compiled_only
+    def test_kinds_are_told_apart_as_numba_does(self):
+        """They are kept by outline: all that a type depends on must be in it."""
+        fixed = np.zeros((2, 3))
+        fixed.flags.writeable = False
+        parts = [1, 1.0, True, np.int64(1), np.bool_(True), np.zeros(3), np.zeros((2, 3)), np.zeros((2, 3)).T, fixed]
+        parts += [np.zeros(3, dtype=np.int32), np.zeros(3, dtype=bool), np.zeros((2, 1, 3)), Scalars(1, 1.0, False)]
+        values = [(one,) for one in parts] + [((one,), 1.0) for one in parts] + [everything()]
+        for value in values + values:
+            assert kind_of(value) == numba.typeof(value)
 
 
 def read_three(numbers):

@@ -140,10 +140,20 @@ def played_online(instance, name, rounds, *, change, dials=None, **settings):
     }
 
 
+# The statements that `audit` knew when its counts were recorded.
+RECORDED_STATEMENTS = (
+    "the confidence set covers the means",
+    "where I_t is not I*, the width of w(t) is at least the suboptimality gap",
+    "where I_t = I*, OLP has no regret",
+    "while LP(UCB, LCB) is feasible, OPLP violates no floor",
+)
+
+
 def audited(instance, name, horizon):
     """How often each of the paper's statements held."""
     audit = arcbandit.audit(instance, name, horizon, epochs=2)
-    return {"bits": str([(s.name, s.rounds, s.failures) for s in audit.statements])}
+    recorded = [one for one in audit.statements if one.name in RECORDED_STATEMENTS]
+    return {"bits": str([(one.name, one.rounds, one.failures) for one in recorded])}
 
 
 def cases():

@@ -40,7 +40,25 @@ def _numbers(value: Any) -> list[int]:
 
 def kind_of(value: Any) -> Any:
     """The kind of a tuple, for `unpacker`: its Numba type; uncompiled, nothing."""
-    return None if config.DISABLE_JIT else numba.typeof(value)
+    if config.DISABLE_JIT:
+        return None
+    # Numba looks at every array again, which takes longer than playing a short epoch.
+    outline = _outline(value)
+    if outline not in _KINDS:
+        _KINDS[outline] = numba.typeof(value)
+    return _KINDS[outline]
+
+
+_KINDS: dict[Any, Any] = {}
+
+
+def _outline(value: Any) -> Any:
+    """All that the Numba type of a value that can be packed depends on."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_outline, value))
+    if isinstance(value, np.ndarray):
+        return (type(value), value.dtype, value.ndim, value.flags.num)
+    return type(value)
 
 
 @functools.cache

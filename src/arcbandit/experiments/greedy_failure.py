@@ -1,12 +1,13 @@
 """Greedy's failure: on the counterexample it may settle on the wrong arm for ever."""
 
-import math
-
 import numpy as np
 
+from arcbandit.experiments.epochs import EPOCHS
 from arcbandit.experiments.experiment import (
     Claim,
     Experiment,
+    Group,
+    Highlight,
     Measured,
     Recorded,
     Run,
@@ -16,15 +17,16 @@ from arcbandit.experiments.experiment import (
     scaled,
 )
 from arcbandit.experiments.growth import nearest
+from arcbandit.experiments.shares import share_of_runs, wilson
 from arcbandit.report.charts import Chart, Line, Sheet
 from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.trace import Trace
 
-EPOCHS = 5
-# For each noise scale: label, sigma, share of the horizon, and runs of Greedy and of the others per 5 epochs.
-SCALES = (("σ = 1", 1.0, 0.15, 1200, 100), ("σ = 3", 3.0, 1.0, 400, 100))
+# For each noise scale: label, sigma, share of the horizon, and runs of Greedy and of the others per EPOCHS epochs.
+SCALES = (("σ = 1", 1.0, 0.15, 4_000, 200), ("σ = 3", 3.0, 1.0, 600, 200))
 STUCK = 0.5  # revenue lost per round in the second half: a wrong arm in one context costs 1, in both 2
 OTHERS = ("OLP", "BLP")
+OFTEN, SELDOM = 0.05, 0.01
 
 
 def _runs(settings: Settings) -> tuple[Run, ...]:
@@ -50,28 +52,21 @@ def stuck(trace: Trace, policy: str) -> tuple[int, int]:
     return int((lost > STUCK).sum()), len(lost)
 
 
-def _share(count: int, runs: int) -> str:
-    low, high = wilson(count, runs)
-    return f"{count} of {runs:,} runs, {count / runs:.2%} ({low:.2%} to {high:.2%})"
-
-
-def wilson(count: int, runs: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share."""
-    z = 1.96
-    share = count / runs
-    centre = (share + z * z / (2 * runs)) / (1 + z * z / runs)
-    half = z / (1 + z * z / runs) * math.sqrt(share * (1 - share) / runs + z * z / (4 * runs * runs))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
-
-
 def _greedy_stuck(recorded: Recorded) -> Measured:
+    """With either noise: a constant probability is one above 0, however small."""
+    counts = {label: stuck(recorded.traces[label], "Greedy") for label, *_ in SCALES}
+    shown = "; ".join(f"{label}: {share_of_runs(*count)}" for label, count in counts.items())
+    return Measured(all(count > 0 for count, _ in counts.values()), shown)
+
+
+def _greedy_often(recorded: Recorded) -> Measured:
     count, runs = stuck(recorded.traces["σ = 3"], "Greedy")
-    return Measured(count / runs > 0.03, _share(count, runs))
+    return Measured(wilson(count, runs)[0] > OFTEN, share_of_runs(count, runs))
 
 
 def _greedy_seldom(recorded: Recorded) -> Measured:
     count, runs = stuck(recorded.traces["σ = 1"], "Greedy")
-    return Measured(count / runs < 0.01, _share(count, runs))
+    return Measured(wilson(count, runs)[1] < SELDOM, share_of_runs(count, runs))
 
 
 def _others_never(recorded: Recorded) -> Measured:
@@ -123,12 +118,22 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     return (NumberTable("Regret of a run", heading, tuple(rows)),)
 
 
+def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
+    counts = [stuck(recorded.traces[label], "Greedy") for label, *_ in SCALES]
+    sentence = (
+        f"Greedy settles on the wrong arms for good in {share_of_runs(*counts[1])} with σ = 3, and in "
+        f"{share_of_runs(*counts[0])} with the paper's σ = 1."
+    )
+    return (Highlight(Group.REPRODUCED, sentence, 1),)
+
+
 EXPERIMENT = Experiment(
     name="greedy",
     title="Greedy's failure",
     about="The counterexample, two arms and two contexts, played many times by Greedy, OLP and BLP, with the paper's "
     "noise (σ = 1) and with more of it (σ = 3). A run is stuck if it loses more than 0.5 per round in its second half. "
-    "For every five epochs asked for, Greedy is run 1,200 and 400 times, the others 100 times.",
+    f"For every {EPOCHS} epochs asked for, Greedy is run {SCALES[0][3]:,} and {SCALES[1][3]:,} times, the others "
+    f"{SCALES[0][4]:,} times.",
     source="Counterexample Demonstrating the Inefficiency of Greedy Behavior",
     horizon=2_000,
     epochs=EPOCHS,
@@ -136,27 +141,33 @@ EXPERIMENT = Experiment(
     claims=(
         Claim(
             "greedy-is-stuck",
-            "Greedy may incorrectly conclude, with constant probability, that the wrong allocation is optimal.",
+            "Greedy settles on the wrong allocation with constant probability.",
             paper=Statement(
-                "Greedy may incorrectly conclude, with constant probability, that the wrong allocation is optimal.",
-                "With σ = 3, more than 3 % of Greedy's runs are stuck.",
+                "Greedy may incorrectly conclude, with constant probability, that the wrong allocation is optimal, "
+                "thereby incurring linear regret.",
+                "Some of Greedy's runs are stuck, with the paper's σ = 1 and with σ = 3.",
                 _greedy_stuck,
+            ),
+            ours=Statement(
+                "With more noise this is no rare event.",
+                f"With σ = 3, Wilson's 95 % interval of the share of stuck runs lies above {OFTEN:.0%}.",
+                _greedy_often,
             ),
         ),
         Claim(
             "seldom-with-little-noise",
-            "With σ = 1, fewer than 1 % of them are: the probability is constant, but small.",
+            "With the paper's noise it is rare.",
             ours=Statement(
-                "With σ = 1, fewer than 1 % of them are: the probability is constant, but small.",
-                "With σ = 1, fewer than 1 % of them are: the probability is constant, but small.",
+                "With σ = 1 the probability is constant, but small.",
+                f"With σ = 1, that interval lies below {SELDOM:.0%}.",
                 _greedy_seldom,
             ),
         ),
         Claim(
             "optimism-is-never-stuck",
-            "No run of OLP or BLP is stuck, with either noise.",
+            "OLP and BLP are never stuck on it.",
             ours=Statement(
-                "No run of OLP or BLP is stuck, with either noise.",
+                "Optimism in the objective is enough to return to the better arm.",
                 "No run of OLP or BLP is stuck, with either noise.",
                 _others_never,
             ),
@@ -164,4 +175,5 @@ EXPERIMENT = Experiment(
     ),
     figure=_figure,
     tables=_tables,
+    highlights=_highlights,
 )

@@ -1,4 +1,4 @@
-"""How fast a recorded sum grows: over the last decade of rounds, or as a power."""
+"""How fast a recorded sum grows: from decade to decade of rounds, or as a power."""
 
 import math
 
@@ -10,20 +10,74 @@ from arcbandit.simulation.trace import Trace
 
 Floats = NDArray[np.float64]
 
-# Over a decade of T, sqrt(T) grows by this factor.
-ROOT_GROWTH = math.sqrt(10.0)
-# Halfway, as a factor, between sqrt(T) and log(T)^2, which grows by 1.6 at T = 50,000.
-SLOW_GROWTH = 2.25
+# Exponents by `decade_exponent` at T = 50,000: 0 for log T, 0.12 for log² T, 0.5 for √T, 0.54 for √(T log T).
+BELOW_ROOT = 0.48
+NEAR_ROOT = (0.4, 0.6)
+# A sum whose last decade adds less than this share of it has stopped growing.
+NEGLIGIBLE = 0.002
 
 
-def late_growth(trace: Trace, metric: str, policy: str) -> float:
-    """The factor by which the mean of a sum grows over the last decade of rounds."""
-    mean = trace.metric(metric)[policy].mean(axis=0)
-    before = float(mean[nearest(trace.rounds, trace.horizon / 10)])
-    last = float(mean[-1])
-    if before > 0.0:
-        return last / before
-    return 1.0 if last <= 0.0 else math.inf
+def at_rounds(trace: Trace, metric: str, policy: str, rounds: ArrayLike) -> Floats:
+    """A metric of each epoch at the checkpoints nearest to some rounds, shape (epochs, rounds)."""
+    places = [nearest(trace.rounds, wanted) for wanted in np.atleast_1d(np.asarray(rounds, dtype=np.float64))]
+    return trace.metric(metric)[policy][:, places]
+
+
+def decade_exponent(trace: Trace, metric: str, policy: str) -> Estimate:
+    """The exponent a of a sum that is T^a plus a constant, by what its last two decades of rounds add.
+
+    It is net of the first hundredth of the rounds. A sum like log T adds as much in every decade: its exponent is 0.
+    """
+    before, middle, last = at_rounds(trace, metric, policy, trace.horizon / np.array([100.0, 10.0, 1.0])).T
+    decades = math.log(trace.horizon / trace.rounds[nearest(trace.rounds, trace.horizon / 10)])
+    return ratio_exponent(middle - before, last - middle, decades, float(middle.mean()))
+
+
+def ratio_exponent(first: Floats, second: Floats, log_factor: float, level: float = 0.0) -> Estimate:
+    """log(mean of `second` / mean of `first`) / `log_factor` over paired epochs, with its 95 % interval.
+
+    Minus infinity if the second adds less than NEGLIGIBLE of `level`; NaN if it adds more, but the first nothing.
+    """
+    low, high = float(first.mean()), float(second.mean())
+    if high <= max(NEGLIGIBLE * level, 0.0):
+        return Estimate(-math.inf, 0.0)
+    if low <= 0.0:
+        return Estimate(math.nan, math.nan)
+    mean = math.log(high / low) / log_factor
+    if len(first) < 2:
+        return Estimate(mean, math.nan)
+    # The delta method: epochs are independent, but the two numbers of an epoch are not.
+    error = float((second / high - first / low).std(ddof=1)) / math.sqrt(len(first))
+    return Estimate(mean, student_quantile(len(first) - 1) * error / log_factor)
+
+
+def mean_exponent(first: Estimate, second: Estimate, factor: float) -> Estimate:
+    """The exponent of a mean that grows from `first` to `second` while its argument grows by `factor`."""
+    if not (first.mean > 0.0 and second.mean > 0.0):
+        return Estimate(math.nan, math.nan)
+    # Means over independent runs: their relative errors add up as squares.
+    half = math.hypot(first.half_width / first.mean, second.half_width / second.mean)
+    return Estimate(math.log(second.mean / first.mean) / math.log(factor), half / math.log(factor))
+
+
+def slower_than_root(exponent: Estimate) -> bool:
+    """Whether √T is excluded: the interval lies below BELOW_ROOT."""
+    return high_end(exponent) < BELOW_ROOT
+
+
+def like_root(exponent: Estimate) -> bool:
+    """Whether the interval lies within NEAR_ROOT."""
+    return NEAR_ROOT[0] <= low_end(exponent) and high_end(exponent) <= NEAR_ROOT[1]
+
+
+def low_end(one: Estimate) -> float:
+    """The lower end of an interval; the mean if there is none."""
+    return one.mean if math.isnan(one.half_width) else one.mean - one.half_width
+
+
+def high_end(one: Estimate) -> float:
+    """The upper end of an interval; the mean if there is none."""
+    return one.mean if math.isnan(one.half_width) else one.mean + one.half_width
 
 
 def late_exponents(trace: Trace, metric: str, policy: str) -> Floats:
@@ -69,5 +123,7 @@ def nearest(rounds: NDArray[np.int64], wanted: float) -> int:
 
 def power(one: Estimate) -> str:
     """An exponent as text."""
+    if one.mean == -math.inf:
+        return "0, it stopped growing"
     text = f"{one.mean:.2f}" if math.isnan(one.half_width) else f"{one.mean:.2f} ± {one.half_width:.2f}"
     return text.replace("-", "−")

@@ -4,7 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from arcbandit.experiments.experiment import Claim, Experiment, Measured, Recorded, Settings, Statement
+from arcbandit.experiments.experiment import (
+    Claim,
+    Experiment,
+    Group,
+    Highlight,
+    Measured,
+    Recorded,
+    Settings,
+    Statement,
+)
 from arcbandit.experiments.paper_instances import figure_1
 from arcbandit.oracle import Regime, analyse
 from arcbandit.planning import plan
@@ -40,6 +49,12 @@ def _regimes(recorded: Recorded) -> Measured:
     shown = ", ".join(f"λ₂ = {floor:g} {regime}" for floor, regime in found.items())
     largest = recorded.findings["largest"]
     return Measured(tuple(found.values()) == expected, f"{shown}; feasible up to {largest:.4f}")
+
+
+def _regimes_as_drawn(recorded: Recorded) -> Measured:
+    found = [recorded.findings["regimes"][floor] for floor in PAPER_FLOORS]
+    shown = ", ".join(f"λ₂ = {floor:g} {regime}" for floor, regime in zip(PAPER_FLOORS, found, strict=True))
+    return Measured(found == [Regime.COSTLY, Regime.COSTLY, Regime.INFEASIBLE], shown)
 
 
 def _low_floor(recorded: Recorded) -> Measured:
@@ -103,8 +118,13 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     return (NumberTable("Regimes", ("floor", "as drawn", "computed"), tuple(rows)),)
 
 
-def _as_printed(recorded: Recorded) -> Measured:
-    return Measured(False, "to be measured")
+def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
+    sentence = (
+        f"In Figure 1 the second floor can be met up to λ₂ = {recorded.findings['largest']:.3f}; the level drawn as "
+        "high "
+        "cost, 0.49, is out of reach."
+    )
+    return (Highlight(Group.SLIP, sentence, 0),)
 
 
 EXPERIMENT = Experiment(
@@ -119,23 +139,24 @@ EXPERIMENT = Experiment(
     claims=(
         Claim(
             "regimes",
-            "λ₂ = 0 is free and λ₂ = 0.1 costly; 0.49 and 0.8 are both infeasible (exact, by the planner).",
+            "λ₂ = 0.1 is costly, 0.49 very costly, 0.8 infeasible.",
             paper=Statement(
-                "λ₂⁽²⁾ = 0.49 is feasible with a high cost, λ₂⁽³⁾ = 0.8 infeasible.", "as printed", _as_printed
+                "λ₂⁽¹⁾ = 0.1 has a moderate cost, λ₂⁽²⁾ = 0.49 a high cost, and λ₂⁽³⁾ = 0.8 is infeasible.",
+                "By the planner, exactly: costly, costly, infeasible.",
+                _regimes_as_drawn,
             ),
             ours=Statement(
-                "λ₂ = 0 is free and λ₂ = 0.1 costly; 0.49 and 0.8 are both infeasible (exact, by the planner).",
-                "λ₂ = 0 is free and λ₂ = 0.1 costly; 0.49 and 0.8 are both infeasible (exact, by the planner).",
+                "λ₂ = 0 is free and 0.1 costly; 0.49 and 0.8 are both infeasible.",
+                "By the planner, exactly: free, costly, infeasible, infeasible.",
                 _regimes,
             ),
-            why=(
-                "The figure draws means and floors on one axis, but a floor is a revenue per round: with p_c = 1/10"
-                " arm 2 earns 0.42 if always played, and at most 0.277 beside arm 1's floor. The figure is schematic."
-            ),
+            why="The figure draws means and floors on one axis, but a floor is a revenue per round: with p_c = 1/10 "
+            "arm 2 earns 0.42 if always played, and at most 0.277 beside arm 1's floor. The figure is schematic.",
+            is_slip=True,
         ),
         Claim(
             "low-floor-is-met-in-low-contexts",
-            "It is sufficient to play arm 2 in contexts c ≤ 5.",
+            "A low floor is met in the contexts where that costs least.",
             paper=Statement(
                 "It is sufficient to play arm 2 in contexts c ≤ 5.",
                 "At λ₂ = 0.1 the optimal plan plays arm 2 in contexts up to 5 only.",
@@ -144,17 +165,16 @@ EXPERIMENT = Experiment(
         ),
         Claim(
             "prices-rise",
-            "High floors substantially reduce the performance, low ones preserve it.",
+            "Each further unit of a floor costs more than the last.",
             paper=Statement(
                 "High floors substantially reduce the performance, low ones preserve it.",
-                (
-                    "The price of the floor never falls as λ₂ rises, lies between the slopes of the revenue on either side "
-                    "(within 1e-6), and at the boundary is more than 1.2 times what it is near 0."
-                ),
+                "The price of the floor never falls as λ₂ rises, lies between the slopes of the revenue on either side "
+                "(within 1e-6), and at the boundary is more than 1.2 times what it is near 0.",
                 _concave,
             ),
         ),
     ),
     figure=_figure,
     tables=_tables,
+    highlights=_highlights,
 )

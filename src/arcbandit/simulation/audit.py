@@ -20,6 +20,16 @@ from arcbandit.simulation.run import simulate
 
 LARGEST_SUM = 10**6  # terms that are added up one by one
 
+# The statements. The width of w(t) is rho(eps(t), w(t)), of which a floor has a part rho_k.
+COVERAGE = "the confidence set covers the means"
+GAP = "where I_t is not I*, the width of w(t) is at least the suboptimality gap"
+MEMBERSHIP = "w(t) is in psi(its width, I_t)"
+NO_REGRET = "where I_t = I*, OLP has no regret"
+REGRET_WIDTH = "the regret of a round is at most the width of w(t)"
+SHORTFALL_WIDTH = "no floor lacks more than its part of the width of w(t)"
+NO_VIOLATION = "while LP(UCB, LCB) is feasible, OPLP violates no floor"
+FALLBACK = "on the fallback, the width of w(t) is at least the feasibility margin"
+
 
 class Statement(NamedTuple):
     """One statement: in how many rounds it applied, in how many of these it failed, and how many may fail."""
@@ -64,8 +74,9 @@ def audit(
     """Count the rounds of a simulation in which the paper's statements apply, and in which they fail.
 
     Each holds in round t with probability at least 1 - 1/t, so an epoch may see the sum of 1/t failures, about log T.
-    Which apply depends on the policy: the absence of regret under I_t = I* is proved for OLP, the absence of violation
-    while LP(UCB, LCB) is feasible for OPLP; coverage and the gap hold for both. `device` is that of `simulate`.
+    Which apply depends on the policy: that a round's regret and violation are at most the width of w(t), and that there
+    is no regret under I_t = I*, is stated for OLP; that there is no violation while LP(UCB, LCB) is feasible, and a
+    width of at least gamma* on the fallback, for OPLP; the others for both. `device` is that of `simulate`.
 
     >>> from arcbandit import paper_instance
     >>> audit(paper_instance("nu"), "olp", horizon=500, epochs=2).holds
@@ -95,39 +106,29 @@ def audit(
     )
     counts = trace.records[configured.label][:, :, -1].mean(axis=0).tolist()
     allowed = harmonic_number(horizon)
-    statements = [
-        Statement(
-            "the confidence set covers the means", "Proposition 1", float(horizon), counts[Total.UNCOVERED], allowed
-        ),
-        Statement(
-            "where I_t is not I*, the width of w(t) is at least the suboptimality gap",
-            "proof of the upper bounds",
-            counts[Total.UNMATCHED],
-            counts[Total.UNMATCHED_BELOW_GAP],
-            allowed,
-        ),
+    return Audit(configured.label, horizon, epochs, _statements(configured.name, float(horizon), counts, allowed))
+
+
+def _statements(policy: str, horizon: float, counts: list[float], allowed: float) -> tuple[Statement, ...]:
+    """The statements about a policy, from the mean counts of rounds."""
+    safe = counts[Total.SAFE]
+    found = [
+        (COVERAGE, "Proposition 1", horizon, counts[Total.UNCOVERED]),
+        (GAP, "proof of the upper bounds", counts[Total.UNMATCHED], counts[Total.UNMATCHED_BELOW_GAP]),
+        (MEMBERSHIP, "lemma on ψ, and its counterpart for OPLP", safe, counts[Total.OUTSIDE_ITS_SET]),
     ]
-    if configured.name == "olp":
-        statements.append(
-            Statement(
-                "where I_t = I*, OLP has no regret",
-                "regret of OLP",
-                counts[Total.OPTIMAL_SET],
-                counts[Total.MATCHED_WITH_REGRET],
-                allowed,
-            )
-        )
-    if configured.name == "oplp":
-        statements.append(
-            Statement(
-                "while LP(UCB, LCB) is feasible, OPLP violates no floor",
-                "violation of OPLP",
-                counts[Total.SAFE],
-                counts[Total.SAFE_WITH_VIOLATION],
-                allowed,
-            )
-        )
-    return Audit(configured.label, horizon, epochs, tuple(statements))
+    if policy == "olp":
+        found += [
+            (NO_REGRET, "regret of OLP", counts[Total.OPTIMAL_SET], counts[Total.MATCHED_WITH_REGRET]),
+            (REGRET_WIDTH, "regret of OLP", safe, counts[Total.REGRET_ABOVE_WIDTH]),
+            (SHORTFALL_WIDTH, "violation of OLP", safe, counts[Total.SHORTFALL_ABOVE_WIDTH]),
+        ]
+    if policy == "oplp":
+        found += [
+            (NO_VIOLATION, "violation of OPLP", safe, counts[Total.SAFE_WITH_VIOLATION]),
+            (FALLBACK, "proposition on τ", counts[Total.FELL_BACK], counts[Total.FELL_BACK_BELOW_MARGIN]),
+        ]
+    return tuple(Statement(name, source, rounds, failures, allowed) for name, source, rounds, failures in found)
 
 
 def harmonic_number(count: int) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.instance import Instance
+from arcbandit.oracle import feasibility_margin
 from arcbandit.planning import Plan, solve_lp
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
@@ -92,6 +93,7 @@ def make_world(task: Task) -> World:
     optimum = task.optimum
     # A floor of zero constrains no rule, even if it holds with equality.
     slack_floors = ~optimum.floors.active | (optimum.floors.amounts == 0.0)
+    audited = not math.isnan(task.suboptimality_gap)
     return World(
         mean_rewards=task.instance.mean_rewards.copy(),
         revenues=task.instance.mean_rewards * task.instance.context_probabilities,
@@ -104,8 +106,9 @@ def make_world(task: Task) -> World:
         noise_scale=task.instance.noise_scale,
         samples=source.samples,
         sample_start=source.sample_start,
-        audited=not math.isnan(task.suboptimality_gap),
+        audited=audited,
         suboptimality_gap=float(task.suboptimality_gap),
+        feasibility_margin=feasibility_margin(task.instance) if audited else math.nan,
     )
 
 

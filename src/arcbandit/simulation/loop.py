@@ -59,9 +59,7 @@ def rounds(world, learner, meters, stream, first, last, record):
             meters.totals[Total.OPTIMAL_SET] += 1.0 if matched else 0.0
             if world.audited:
                 sigma = learner.settings[0].noise_scale
-                audit(
-                    world, learner.statistics, learner.allocation, sigma, t, outcome, matched, regret, violation, meters
-                )
+                audit(world, learner, sigma, t, outcome, matched, regret, violation, meters)
         record_reward(learner.statistics, arm, context, reward)
         rule_learn(learner, context, arm, reward)
         measure_reward(learner.problem, arm, reward, t, meters)

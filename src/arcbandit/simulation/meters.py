@@ -240,10 +240,61 @@ def measure_reward(problem, arm, reward, round_number, meters):
             worst_realised[row] = max(worst_realised[row], realised_gap)
 
 
+@kernel
+def is_in_row(arm_rows, arm, row):
+    """Whether an arm's revenue counts towards a row."""
+    if arm_rows.shape[1] == 1:
+        return arm == row
+    found = False
+    for place in range(arm_rows.shape[1]):
+        found = found or arm_rows[arm, place] - 1 == row
+    return found
+
+
+@kernel
+def width_of_row(arm_rows, row, by_pair, factor, allocation):
+    """rho_k of the arms of a row; all pairs that the allocation plays have been played."""
+    width = 0.0
+    for arm in range(allocation.shape[0]):
+        if is_in_row(arm_rows, arm, row):
+            for context in range(allocation.shape[1]):
+                width += 2.0 * factor * by_pair[ByPair.INVERSE_ROOT, arm, context] * allocation[arm, context]
+    return width
+
+
+@kernel
+def is_saturated(planner, row):
+    """Whether the plan meets a floor with equality: no slot of its basis holds the surplus of that row."""
+    saturated = True
+    for slot in range(planner.slot_arm.shape[1]):
+        arm, context = slot_of_plan(planner, Place.OWN, slot)
+        saturated = saturated and not (context < 0 and arm == row)
+    return saturated
+
+
 @rare_kernel
-def audit(world, statistics, allocation, noise_scale, t, outcome, matched, regret, violation, meters):
+def audit_floors(world, learner, factor, width, scale, meters):
+    """Count a planned round in which a floor lacks more than its width, or w(t) is outside psi(width, I_t)."""
+    short, outside = False, False
+    for row in range(learner.problem.floors.shape[0]):
+        floor = learner.problem.floors[row]
+        if floor != NO_FLOOR:
+            surplus = meters.by_row[FloorTotal.EXPECTED_NOW, row] - floor
+            of_row = width_of_row(learner.problem.arm_rows, row, learner.statistics.by_pair, factor, learner.allocation)
+            short = short or -surplus > of_row + scale
+            outside = outside or -surplus > width + scale
+            outside = outside or (surplus > width + scale and is_saturated(learner.planner, row))
+    if short:
+        meters.totals[Total.SHORTFALL_ABOVE_WIDTH] += 1.0
+    if outside:
+        meters.totals[Total.OUTSIDE_ITS_SET] += 1.0
+
+
+@rare_kernel
+def audit(world, learner, noise_scale, t, outcome, matched, regret, violation, meters):
     """Count the rounds in which the statements that the paper proves with probability 1 - 1/t apply and fail."""
-    by_pair = statistics.by_pair
+    by_pair = learner.statistics.by_pair
+    allocation = learner.allocation
     n_arms, n_contexts = allocation.shape
     factor = radius_factor(allocation.size, t, noise_scale)
     covered = True
@@ -269,6 +320,14 @@ def audit(world, statistics, allocation, noise_scale, t, outcome, matched, regre
         meters.totals[Total.SAFE] += 1.0
         if violation > scale:
             meters.totals[Total.SAFE_WITH_VIOLATION] += 1.0
+        if regret > width + scale:
+            meters.totals[Total.REGRET_ABOVE_WIDTH] += 1.0
+        if width < np.inf:
+            audit_floors(world, learner, factor, width, scale, meters)
+    if outcome == Outcome.FELL_BACK:
+        meters.totals[Total.FELL_BACK] += 1.0
+        if width < world.feasibility_margin:
+            meters.totals[Total.FELL_BACK_BELOW_MARGIN] += 1.0
     if not matched and outcome == Outcome.PLANNED:
         meters.totals[Total.UNMATCHED] += 1.0
         if width < world.suboptimality_gap:

@@ -27,6 +27,11 @@ class Total(enum.IntEnum):
     SAFE_WITH_VIOLATION = 14
     UNMATCHED = 15
     UNMATCHED_BELOW_GAP = 16
+    FELL_BACK = 17
+    FELL_BACK_BELOW_MARGIN = 18
+    REGRET_ABOVE_WIDTH = 19
+    SHORTFALL_ABOVE_WIDTH = 20
+    OUTSIDE_ITS_SET = 21
 
 
 class FloorTotal(enum.IntEnum):
@@ -257,6 +262,15 @@ _TABLE = (
             (Total.SAFE_WITH_VIOLATION, "safe, with violation", "such rounds in which a floor was violated"),
             (Total.UNMATCHED, "not matched", "planned rounds in which I_t is not I*"),
             (Total.UNMATCHED_BELOW_GAP, "not matched, below gap", "such rounds whose w(t) is narrower than rho*"),
+            (Total.FELL_BACK, "fell back", "rounds with the plan of LP(UCB, UCB), as the rule's own was infeasible"),
+            (Total.FELL_BACK_BELOW_MARGIN, "fell back, below margin", "such rounds whose w(t) is narrower than gamma*"),
+            (Total.REGRET_ABOVE_WIDTH, "regret above width", "safe rounds whose regret exceeds the width of w(t)"),
+            (
+                Total.SHORTFALL_ABOVE_WIDTH,
+                "shortfall above width",
+                "safe rounds in which a floor lacks more than the width of its part of w(t)",
+            ),
+            (Total.OUTSIDE_ITS_SET, "outside psi", "safe rounds whose w(t) is not in psi(width of w(t), I_t)"),
         )
     ),
 )

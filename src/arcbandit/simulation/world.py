@@ -33,6 +33,7 @@ class World(NamedTuple):
     sample_start: np.ndarray  # int64, shape (K * C + 1,)
     audited: bool  # whether the run counts how often the paper's statements hold
     suboptimality_gap: float  # rho*, if the run is audited
+    feasibility_margin: float  # gamma*, likewise
 
 
 @kernel

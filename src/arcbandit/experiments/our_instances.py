@@ -31,8 +31,8 @@ def costly_floor() -> Instance:
 
 
 def zero_floor() -> Instance:
-    """Two arms without contexts; the better one has a floor of zero. gamma* = 1/6, non-degenerate."""
-    return Instance([[1.0], [0.5]], [0.0, 0.25], [1.0])
+    """Two arms without contexts; the better one has a floor of zero. gamma* = 7/18, non-degenerate."""
+    return Instance([[1.0], [0.8]], [0.0, 0.1], [1.0])
 
 
 def floors_moved(margin: float = 0.1) -> Instance:

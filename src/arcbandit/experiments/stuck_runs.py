@@ -36,14 +36,14 @@ from arcbandit.simulation.metrics import Total
 
 EPOCHS = 1_000
 OTHER_RUNS = 300
-ZERO_RUNS = 2_000
+ZERO_RUNS = 200
 ZERO_HORIZON = 0.2  # of the horizon
 LONG = 60  # horizons over which stuck runs are played on
 MOST_PLAYED_ON = 6
 SHOWN = 3
 STUCK = 0.2  # lost per round: the wrong plan costs a third or more, what OPLP still learns by then less than 0.05
-STUCK_AT_ZERO = 0.2499  # the wrong plan costs 1/4 exactly
-SELDOM = 0.001
+STUCK_AT_ZERO = 0.1749  # the wrong plan costs 0.175 in every round
+SELDOM, OFTEN = 0.001, 0.1
 PAIR = (1, 1)  # the second arm in the second context
 # By what the pair must exceed its radius to be tried, were all estimates exact: mu_22 (1 + price) - mu_12.
 PULL = 1.2 * (1 + 2) - 2
@@ -172,7 +172,7 @@ def _stuck_at_zero(recorded: Recorded) -> Measured:
     printed, ours = (
         linear_runs(recorded.traces["zero"], policy, STUCK_AT_ZERO) for policy in ("OPLP as printed", "OPLP")
     )
-    passed = printed.count > 0 and ours.count == 0
+    passed = printed.interval[0] > OFTEN and ours.count == 0
     return Measured(passed, f"{printed} with the row, {ours} without")
 
 
@@ -311,7 +311,7 @@ EXPERIMENT = Experiment(
     "context 1, loses a third or more. In it the floor has price 2, so that to OPLP the pair (2, 2) is worth its upper "
     "bound plus twice its lower bound, three means minus one radius: the less it was played the worse it looks, and worse "
     "in every round without it. Even with exact estimates it is tried only if its radius is below 1.6 (the grey line). For "
-    "the other rules there are 300 runs per 1,000 of OPLP, and for a floor of zero 2,000 of a fifth of the rounds. Some "
+    "the other rules there are 300 runs per 1,000 of OPLP, and for a floor of zero 200 of a fifth of the rounds. Some "
     "stuck runs are played on for 60 times as long.",
     source="Theorem 2 and its proof",
     horizon=5_000,
@@ -366,10 +366,10 @@ EXPERIMENT = Experiment(
             ours=Statement(
                 "A low first reward makes LCB₁ negative; the row LCB₁ w₁ ≥ 0 then forces w₁ = 0, and LCB₁ never changes "
                 "for the better. Without the row, as in this library, that does not happen.",
-                "At least one run is stuck with the row, and none without.",
+                f"More than {OFTEN:.0%} of runs are stuck, by the lower end of Wilson's 95 % interval; none without the row.",
                 _stuck_at_zero,
             ),
-            why="Two arms, one context, means 1 and 0.5, floors 0 and 0.25; the wrong plan (0, 1) loses 1/4 per round.",
+            why="Two arms, one context, means 1 and 0.8, floors 0 and 0.1; the wrong plan (0, 1) loses 0.175 per round.",
         ),
         Claim(
             "olp-is-never-stuck",

@@ -1,6 +1,7 @@
-"""Two variants of OPLP for the experiment on runs that are stuck: with the printed row for a floor of zero, and repaired.
+"""Variants of OLP and OPLP for single experiments, which are not offered as policies.
 
-Neither is offered as a policy: a floor of zero has no row in this library, and the repair is one of several.
+OPLP with the printed row for a floor of zero, which has none in this library; OPLP with a repair, one of several; and
+both rules with the radii of a linear bandit.
 """
 
 import math
@@ -9,7 +10,19 @@ from typing import ClassVar
 from arcbandit.kernels.planner import forget_allocation
 from arcbandit.policies.linear_program import LinearProgramRule
 from arcbandit.policies.linear_program import allocate as plan_by_dials
-from arcbandit.rules import NO_FLOOR, ByPair, Dial, Outcome, kernel
+from arcbandit.rules import (
+    NO_FLOOR,
+    ByPair,
+    Dial,
+    Outcome,
+    Place,
+    PlanStatus,
+    begin_planning,
+    explore,
+    kernel,
+    outcome_of_fallback,
+    plan_with_bounds,
+)
 
 
 @kernel
@@ -59,3 +72,53 @@ class OPLPWithCountFloor(LinearProgramRule):
     allocate = staticmethod(allocate_with_count_floor)
     dials: ClassVar[tuple[Dial, ...]] = (Dial("share", 0.05, "plays of each pair, in units of log(1 + t)^2", low=0.0),)
     preset: ClassVar = {"optimism": 1.0, "caution": -1.0}
+
+
+@kernel
+def self_normalised_factor(learner, t):
+    """The radius of a linear bandit with one feature per pair, in units of the paper's radius.
+
+    The self-normalised bound of level 1/t, for features that are unit vectors and a ridge of 1, is
+    sigma sqrt((2 log t + sum of log(1 + n)) / n), up to the ridge; the paper's radius is sigma sqrt(2 log(2 kappa t) / n).
+    """
+    n_arms, n_contexts = learner.allocation.shape
+    pulls = learner.statistics.by_pair[ByPair.PULLS]
+    total = 2.0 * math.log(t)
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            total += math.log1p(pulls[arm, context])
+    return math.sqrt(total / (2.0 * math.log(2.0 * pulls.size * t)))
+
+
+@kernel
+def allocate_self_normalised(learner, context, t, stream):
+    """OLP's or OPLP's plan with the radii of a linear bandit."""
+    begin_planning(learner)
+    dials = learner.dials[0]
+    factor = self_normalised_factor(learner, t)
+    outcome = Outcome.PLANNED.value
+    status = plan_with_bounds(learner, t, Place.OWN.value, factor, dials.caution * factor, dials.caution == 1.0)
+    if dials.caution == 1.0:
+        outcome |= outcome_of_fallback(learner, status)
+    elif status != PlanStatus.OPTIMAL:
+        status = plan_with_bounds(learner, t, Place.FALLBACK.value, factor, factor, True)
+        outcome |= Outcome.FELL_BACK.value | outcome_of_fallback(learner, status)
+    return outcome | explore(learner)
+
+
+class SelfNormalisedOLP(LinearProgramRule):
+    """OLP with the radii of a linear bandit."""
+
+    name = "self-normalised-olp"
+    allocate = staticmethod(allocate_self_normalised)
+    dials = ()
+    preset: ClassVar = {"caution": 1.0}
+
+
+class SelfNormalisedOPLP(LinearProgramRule):
+    """OPLP with the radii of a linear bandit."""
+
+    name = "self-normalised-oplp"
+    allocate = staticmethod(allocate_self_normalised)
+    dials = ()
+    preset: ClassVar = {"caution": -1.0}

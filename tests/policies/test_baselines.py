@@ -399,7 +399,10 @@ class TestWhatIsExpectedOfThem:
     def test_where_floors_can_be_met_it_does_not_matter_what_is_shared_otherwise(self, name):
         """Bit for bit: upper bounds are feasible from the first round on, as they are larger than the means."""
         instance = paper_instance("nu-nonsaturating")
-        own, upper = (play_on(instance, name, (*CONTEXT_FREE_DIALS, shares), 5_000, checkpoints=(500, 5_000)) for shares in ("own", "ucb"))
+        own, upper = (
+            play_on(instance, name, (*CONTEXT_FREE_DIALS, shares), 5_000, checkpoints=(500, 5_000))
+            for shares in ("own", "ucb")
+        )
         assert (own == upper).all()
 
     def test_optimistic3_behaves_like_olp_on_nu(self):

@@ -1,4 +1,4 @@
-"""Between OLP and OPLP: cautions that do better than OPLP in both sums on nu, and rules that grow like a root in both."""
+"""Between OLP and OPLP: cautions that beat OPLP in both sums on nu, and rules that grow like a root in both."""
 
 from typing import Any
 
@@ -127,9 +127,9 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
 EXPERIMENT = Experiment(
     name="between",
     title="Between OLP and OPLP",
-    about="Rules that plan with lower bounds of half or a quarter of a radius in the floors (cautions −0.5 and −0.25), with "
-    "means (BLP) and with draws in the objective (ThompsonLP), on ν beside OLP and OPLP. Exponents are those of the last "
-    "two decades of rounds, net of the rounds before.",
+    about="Rules that plan with lower bounds of half or a quarter of a radius in the floors (cautions −0.5 and "
+    "−0.25), with means (BLP) and with draws in the objective (ThompsonLP), on ν beside OLP and OPLP. Exponents are "
+    "those of the last two decades of rounds, net of the rounds before.",
     source="",
     horizon=50_000,
     epochs=100,
@@ -139,8 +139,9 @@ EXPERIMENT = Experiment(
             "oplp-is-dominated",
             "On ν OPLP has more regret and more violation than cautions −0.5 and −0.25.",
             ours=Statement(
-                "Half a radius of caution, or a quarter, leaves the fallback earlier and gives up less revenue afterwards. "
-                "On other instances these cautions are stuck more often than OPLP: see the experiment on stuck runs.",
+                "Half a radius of caution, or a quarter, leaves the fallback earlier and gives up less revenue "
+                "afterwards. On other instances these cautions are stuck more often than OPLP: see the experiment on "
+                "stuck runs.",
                 "For both cautions the 95 % intervals of R and of V are below those of OPLP.",
                 _dominated,
             ),

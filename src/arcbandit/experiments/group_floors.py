@@ -131,7 +131,8 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
     return (
         NumberTable("At the horizon", ("policy and floors", "R", "V", "linear runs"), tuple(rows)),
         NumberTable(
-            f"What the worst window of {max(1, round(WINDOW * recorded.settings.horizon)):,} rounds is short of, per round",
+            f"What the worst window of {max(1, round(WINDOW * recorded.settings.horizon)):,} rounds is short of, per "
+            "round",
             ("policy and floors", "floor of", "floor", "expected", "earned"),
             tuple(windows),
         ),
@@ -160,10 +161,11 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
 EXPERIMENT = Experiment(
     name="group-floors",
     title="Floors of groups, and windows of rounds",
-    about="Four arms and three contexts. One group: two small arms must together earn 0.75 per round, the only constraint. "
-    "Groups and arms: two groups that overlap, and floors of two arms as well. Apart: each of the small arms must earn half "
-    "of their group's floor. A window is any stretch of a twentieth of the horizon; of each run the worst one counts, by "
-    "expected revenue and by what was earned. The repaired OPLP plays every pair at least 0.5 log² t times.",
+    about="Four arms and three contexts. One group: two small arms must together earn 0.75 per round, the only "
+    "constraint. Groups and arms: two groups that overlap, and floors of two arms as well. Apart: each of the small "
+    "arms must earn half of their group's floor. A window is any stretch of a twentieth of the horizon; of each run "
+    "the worst one counts, by expected revenue and by what was earned. The repaired OPLP plays every pair at least "
+    "0.5 log² t times.",
     source="Conclusion",
     horizon=20_000,
     epochs=100,
@@ -173,10 +175,10 @@ EXPERIMENT = Experiment(
             "olp-generalises",
             "With a floor for a group OLP's regret grows slowly and its violation like √T.",
             paper=Statement(
-                "The algorithmic and analytical framework generalizes naturally to broader constraint structures, such as "
-                "ensuring that the cumulative reward from a subset of arms exceeds a given threshold.",
-                f"OLP, one group: over the last two decades the exponent of R is below {SLOW} and that of V from {ROOT[0]} "
-                f"to {ROOT[1]}, both with their 95 % intervals.",
+                "The algorithmic and analytical framework generalizes naturally to broader constraint structures, "
+                "such as ensuring that the cumulative reward from a subset of arms exceeds a given threshold.",
+                f"OLP, one group: over the last two decades the exponent of R is below {SLOW} and that of V from "
+                f"{ROOT[0]} to {ROOT[1]}, both with their 95 % intervals.",
                 _olp,
             ),
         ),
@@ -185,27 +187,28 @@ EXPERIMENT = Experiment(
             "With a floor for a group OPLP's violation stops growing, but some runs are stuck.",
             paper=Statement(
                 "The same of OPLP: logarithmic violation, and regret of order √T.",
-                f"OPLP, one group: V gains less than {FLAT:.0%} over the last decade, the exponent of R is from {ROOT[0]} to "
-                f"{ROOT[1]} with its 95 % interval, and no run loses more than {STUCK:g} per round in its second half.",
+                f"OPLP, one group: V gains less than {FLAT:.0%} over the last decade, the exponent of R is from "
+                f"{ROOT[0]} to {ROOT[1]} with its 95 % interval, and no run loses more than {STUCK:g} per round in "
+                "its second half.",
                 _oplp_as_stated,
             ),
             ours=Statement(
-                "The violation does stop growing; but some runs are stuck. With 0.5 log² t plays of every pair fewer are, at a "
-                "regret that is higher for a long time.",
-                f"V gains less than {FLAT:.0%}; the lower end of the 95 % interval of stuck runs is above {SELDOM:.1%}; and "
-                "fewer are stuck with 0.5 log² t plays of every pair.",
+                "The violation does stop growing; but some runs are stuck. With 0.5 log² t plays of every pair fewer "
+                "are, at a regret that is higher for a long time.",
+                f"V gains less than {FLAT:.0%}; the lower end of the 95 % interval of stuck runs is above "
+                f"{SELDOM:.1%}; and fewer are stuck with 0.5 log² t plays of every pair.",
                 _oplp_is_stuck,
             ),
-            why="The arms of a group compete to earn its floor, and one that was seldom played looks bad by its lower bound: "
-            "see the experiment on stuck runs.",
+            why="The arms of a group compete to earn its floor, and one that was seldom played looks bad by its "
+            "lower bound: see the experiment on stuck runs.",
         ),
         Claim(
             "a-group-is-cheaper",
             "A floor for two arms together costs less than half of it for each.",
             ours=Statement(
                 "Whoever earns it at the least cost may.",
-                "OLP's expected revenue per round is higher with one group than with its floors apart; the 95 % intervals do "
-                "not overlap.",
+                "OLP's expected revenue per round is higher with one group than with its floors apart; the 95 % "
+                "intervals do not overlap.",
                 _cheaper,
             ),
         ),

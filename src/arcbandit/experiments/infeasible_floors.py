@@ -1,5 +1,6 @@
 """Floors out of reach without contexts: what DOC, SPOC and SGOC share out."""
 
+import itertools
 from typing import Any
 
 from arcbandit.experiments.experiment import (
@@ -74,7 +75,7 @@ def _ends(recorded: Recorded, policy: str) -> str:
 def _order(recorded: Recorded) -> Measured:
     ends = [recorded.traces["ν"].estimate("violation", policy) for policy in ("DOC", "SGOC", "SPOC")]
     passed = all(
-        one.mean + one.half_width < other.mean - other.half_width for one, other in zip(ends, ends[1:], strict=False)
+        one.mean + one.half_width < other.mean - other.half_width for one, other in itertools.pairwise(ends)
     )
     return Measured(passed, "V: " + ", ".join(_ends(recorded, policy) for policy in ("DOC", "SGOC", "SPOC")))
 
@@ -128,9 +129,10 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
 EXPERIMENT = Experiment(
     name="infeasible-floors",
     title="Floors out of reach without contexts",
-    about="DOC, SPOC and SGOC ignore contexts, and on ν no plan without contexts meets the floors. Their shares must then be "
-    "scaled down to 1: in their authors' code each rule's own, λ/UCB, λ/LCB and λ/mean, which is the default here; or "
-    "λ/UCB for all (`shares=\"ucb\"`). Both are shown. On ν′ the floors can be met without contexts.",
+    about="DOC, SPOC and SGOC ignore contexts, and on ν no plan without contexts meets the floors. Their shares must "
+    "then be scaled down to 1: in their authors' code each rule's own, λ/UCB, λ/LCB and λ/mean, which is the default "
+    "here; or "
+    'λ/UCB for all (`shares="ucb"`). Both are shown. On ν′ the floors can be met without contexts.',
     source="Numerical Illustrations, third panel",
     horizon=20_000,
     epochs=100,
@@ -141,8 +143,8 @@ EXPERIMENT = Experiment(
             "OLP and OPLP earn more than DOC, SPOC and SGOC, whatever these share out.",
             paper=Statement(
                 "Both OLP and OPLP outperform the non-contextual baselines DOC and SPOC.",
-                "On ν the expected revenue of OLP and of OPLP is above that of the others at the horizon; the 95 % intervals "
-                "do not overlap.",
+                "On ν the expected revenue of OLP and of OPLP is above that of the others at the horizon; the 95 % "
+                "intervals do not overlap.",
                 _outperform,
             ),
         ),
@@ -170,8 +172,8 @@ EXPERIMENT = Experiment(
             "If λ/UCB is scaled down in all of them, SPOC is DOC on ν.",
             ours=Statement(
                 "So they say nothing about SPOC in the paper's third panel.",
-                "Regret, violation and revenue of SPOC with λ/UCB equal DOC's at every checkpoint; with its own shares they do "
-                "not.",
+                "Regret, violation and revenue of SPOC with λ/UCB equal DOC's at every checkpoint; with its own "
+                "shares they do not.",
                 _coincide,
             ),
         ),

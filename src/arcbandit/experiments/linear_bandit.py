@@ -102,9 +102,10 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
 EXPERIMENT = Experiment(
     name="linear-bandit",
     title="Against the radii of linear bandits",
-    about="OLP and OPLP with the paper's radius of a pair, σ√(2 log(2κt)/n), and with the self-normalised one of a linear "
-    "bandit whose features are the pairs, σ√((2 log t + Σ log(1 + n))/n): on ν, where floors saturate; on ν′, where none "
-    "does, over a tenth of the rounds; and with a single linear constraint, a floor for two of four arms together.",
+    about="OLP and OPLP with the paper's radius of a pair, σ√(2 log(2κt)/n), and with the self-normalised one of a "
+    "linear bandit whose features are the pairs, σ√((2 log t + Σ log(1 + n))/n): on ν, where floors saturate; on ν′, "
+    "where none does, over a tenth of the rounds; and with a single linear constraint, a floor for two of four arms "
+    "together.",
     source="Conclusion",
     horizon=20_000,
     epochs=100,
@@ -114,8 +115,8 @@ EXPERIMENT = Experiment(
             "outperforms-linear-bandits",
             "OLP and OPLP outperform the same rules with the radii of linear bandits.",
             paper=Statement(
-                "Adaptability across regimes with both saturating and non-saturating constraints, outperforming standard "
-                "linear bandit models that rely on self-normalized concentration inequalities.",
+                "Adaptability across regimes with both saturating and non-saturating constraints, outperforming "
+                "standard linear bandit models that rely on self-normalized concentration inequalities.",
                 "R + V at the horizon is smaller for OLP and OPLP, on ν and on ν′; the 95 % intervals do not overlap.",
                 _outperforms,
             ),

@@ -43,9 +43,7 @@ def violations(recorded: Recorded, family: str) -> list[Estimate]:
 
 def exponents(recorded: Recorded) -> dict[str, Estimate]:
     """The exponent of the violation in the margin, for each family."""
-    return {
-        family: fitted_exponent(MARGINS, [one.mean for one in violations(recorded, family)]) for family in FAMILIES
-    }
+    return {family: fitted_exponent(MARGINS, [one.mean for one in violations(recorded, family)]) for family in FAMILIES}
 
 
 def _shown(found: dict[str, Estimate]) -> str:
@@ -114,8 +112,8 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
     return (
         Highlight(
             Group.REPRODUCED if _square(recorded).passed else Group.NOT_REPRODUCED,
-            f"OPLP's violation scales with the margin like γ*^({power(found[-1])}) to γ*^({power(found[0])}), depending on "
-            "the family of instances; the paper reports γ*^(−2).",
+            f"OPLP's violation scales with the margin like γ*^({power(found[-1])}) to γ*^({power(found[0])}), "
+            "depending on the family of instances; the paper reports γ*^(−2).",
             0,
         ),
     )
@@ -124,9 +122,9 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
 EXPERIMENT = Experiment(
     name="margin-families",
     title="The feasibility margin, in three families",
-    about="OPLP on three families of instances with a chosen margin γ*: ν with its means scaled, as in the experiment on "
-    "the margin; ν with all floors moved by as much; and two arms without contexts, their means scaled. The violation has "
-    "stopped growing well before the end.",
+    about="OPLP on three families of instances with a chosen margin γ*: ν with its means scaled, as in the "
+    "experiment on the margin; ν with all floors moved by as much; and two arms without contexts, their means "
+    "scaled. The violation has stopped growing well before the end.",
     source="Numerical Illustrations, Sensitivity of OPLP to the Feasibility Margin",
     horizon=10_000,
     epochs=100,

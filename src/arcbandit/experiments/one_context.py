@@ -138,9 +138,9 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
 EXPERIMENT = Experiment(
     name="one-context",
     title="One context, where exploration is free",
-    about="Three arms without contexts, means 1, 2 and 1.5 and floors of 1/4, played by OLP, DOC and Greedy; beside it OLP "
-    "on ν⁽⁰⁾, which has three contexts. For the last chart Greedy is played many times over fewer rounds, with these "
-    "floors and with none for the best arm.",
+    about="Three arms without contexts, means 1, 2 and 1.5 and floors of 1/4, played by OLP, DOC and Greedy; beside "
+    "it OLP on ν⁽⁰⁾, which has three contexts. For the last chart Greedy is played many times over fewer rounds, "
+    "with these floors and with none for the best arm.",
     source="Related Work; Lower Bound; Counterexample Demonstrating the Inefficiency of Greedy Behavior",
     horizon=20_000,
     epochs=EPOCHS,
@@ -150,10 +150,10 @@ EXPERIMENT = Experiment(
             "constant-regret",
             "With one context the regret of OLP and DOC is constant.",
             paper=Statement(
-                "One can favor constant performance regret; it is attained thanks to the free exploration induced by the "
-                "optimal allocation structure, where all arms are sampled with constant probability.",
-                f"Over the last decade of rounds the mean regret of OLP and of DOC grows by less than {NOTHING:g}, with "
-                "its 95 % interval.",
+                "One can favor constant performance regret; it is attained thanks to the free exploration induced by "
+                "the optimal allocation structure, where all arms are sampled with constant probability.",
+                f"Over the last decade of rounds the mean regret of OLP and of DOC grows by less than {NOTHING:g}, "
+                "with its 95 % interval.",
                 _constant,
             ),
         ),
@@ -162,7 +162,8 @@ EXPERIMENT = Experiment(
             "Their violation grows like √T.",
             paper=Statement(
                 "Constant regret comes at the cost of √T constraint violation.",
-                f"The exponent of V over the last two decades, with its 95 % interval, lies from {ROOT[0]} to {ROOT[1]}.",
+                f"The exponent of V over the last two decades, with its 95 % interval, lies from {ROOT[0]} to "
+                f"{ROOT[1]}.",
                 _root,
             ),
         ),
@@ -171,8 +172,8 @@ EXPERIMENT = Experiment(
             "With several contexts OLP's regret goes on growing.",
             paper=Statement(
                 "This refutes the free exploration property as soon as there is more than one context.",
-                f"On ν⁽⁰⁾ OLP's mean regret grows by more than {SOMETHING:g} over the last decade of rounds, with its 95 % "
-                "interval.",
+                f"On ν⁽⁰⁾ OLP's mean regret grows by more than {SOMETHING:g} over the last decade of rounds, with its "
+                "95 % interval.",
                 _not_free,
             ),
         ),
@@ -191,8 +192,8 @@ EXPERIMENT = Experiment(
             "With one context Greedy's regret may be linear if the best arm has no floor.",
             paper=Statement(
                 "Greedy may also yield linear regret if λ_k = 0 for the best arm in the instance.",
-                f"More than {OFTEN:.0%} of its runs, by the lower end of Wilson's 95 % interval, lose more than {STUCK:g} "
-                "per round in their second half.",
+                f"More than {OFTEN:.0%} of its runs, by the lower end of Wilson's 95 % interval, lose more than "
+                f"{STUCK:g} per round in their second half.",
                 _linear,
             ),
         ),

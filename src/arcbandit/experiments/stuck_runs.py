@@ -295,8 +295,8 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
         ),
         Highlight(
             Group.BEYOND,
-            f"A repair: with at least 0.5 log² t plays of every pair, {repaired.count} of {repaired.runs} such runs are "
-            f"stuck after {long:,} rounds.",
+            f"A repair: with at least 0.5 log² t plays of every pair, {repaired.count} of {repaired.runs} such runs "
+            f"are stuck after {long:,} rounds.",
             2,
         ),
     )
@@ -306,13 +306,13 @@ EXPERIMENT = Experiment(
     name="stuck-runs",
     title="Runs of OPLP that are stuck",
     about="Two arms and two equally likely contexts, means (3, 2) and (1, 1.2), floors 0.1 and 0.25, σ = 1: strictly "
-    "feasible and non-degenerate, with γ* = 0.61 and ρ* = 1/12. The optimal plan meets the second floor in context 2. "
-    "A run is stuck if it loses more than 0.2 per round in its second half; the wrong plan, which meets that floor in "
-    "context 1, loses a third or more. In it the floor has price 2, so that to OPLP the pair (2, 2) is worth its upper "
-    "bound plus twice its lower bound, three means minus one radius: the less it was played the worse it looks, and worse "
-    "in every round without it. Even with exact estimates it is tried only if its radius is below 1.6 (the grey line). For "
-    "the other rules there are 300 runs per 1,000 of OPLP, and for a floor of zero 200 of a fifth of the rounds. Some "
-    "stuck runs are played on for 60 times as long.",
+    "feasible and non-degenerate, with γ* = 0.61 and ρ* = 1/12. The optimal plan meets the second floor in context "
+    "2. A run is stuck if it loses more than 0.2 per round in its second half; the wrong plan, which meets that "
+    "floor in context 1, loses a third or more. In it the floor has price 2, so that to OPLP the pair (2, 2) is "
+    "worth its upper bound plus twice its lower bound, three means minus one radius: the less it was played the "
+    "worse it looks, and worse in every round without it. Even with exact estimates it is tried only if its radius "
+    "is below 1.6 (the grey line). For the other rules there are 300 runs per 1,000 of OPLP, and for a floor of zero "
+    "200 of a fifth of the rounds. Some stuck runs are played on for 60 times as long.",
     source="Theorem 2 and its proof",
     horizon=5_000,
     epochs=EPOCHS,
@@ -323,21 +323,22 @@ EXPERIMENT = Experiment(
             "oplp-may-be-stuck",
             "With positive probability OPLP settles on a wrong plan, and its regret is linear.",
             paper=Statement(
-                "Under Assumptions 1 to 3, E[R_T] is of order (1/γ*² + 1/ρ*²) log² T + √(T log T), which excludes linear "
-                "regret with positive probability.",
+                "Under Assumptions 1 to 3, E[R_T] is of order (1/γ*² + 1/ρ*²) log² T + √(T log T), which excludes "
+                "linear regret with positive probability.",
                 f"No run of OPLP loses more than {STUCK:g} per round in its second half.",
                 _no_linear_run,
             ),
             ours=Statement(
                 "On this instance about one run in seventy is stuck, and stays so.",
-                f"More than {SELDOM:.1%} of runs are stuck, by the lower end of Wilson's 95 % interval, and at least half of "
-                f"those that are played on are still stuck after {LONG} times as many rounds.",
+                f"More than {SELDOM:.1%} of runs are stuck, by the lower end of Wilson's 95 % interval, and at least "
+                f"half of those that are played on are still stuck after {LONG} times as many rounds.",
                 _stuck,
             ),
-            why="In the proof of the proposition on suboptimal active constraints under pessimism, point 1, a plan of "
-            "Φ(ρ) is compared with LP(μ, LCB): it must be feasible with lower bounds, which takes the radii of that plan, "
-            "but ρ(ε(t), w(t)) has those of the plan that is played. They differ if the better plan uses a pair that was "
-            "seldom played. The bound on the violation in feasible rounds, and the theorem on OLP, do not use that step.",
+            why="In the proof of the proposition on suboptimal active constraints under pessimism, point 1, a plan "
+            "of Φ(ρ) is compared with LP(μ, LCB): it must be feasible with lower bounds, which takes the radii of "
+            "that plan, but ρ(ε(t), w(t)) has those of the plan that is played. They differ if the better plan uses "
+            "a pair that was seldom played. The bound on the violation in feasible rounds, and the theorem on OLP, "
+            "do not use that step.",
         ),
         Claim(
             "the-step-of-the-proof",
@@ -359,17 +360,19 @@ EXPERIMENT = Experiment(
             "With the row of a floor of zero as printed, OPLP may drop the best arm for ever.",
             paper=Statement(
                 "The theorem does not ask that floors be positive.",
-                f"With the printed row, no run on the instance with a floor of zero loses more than {STUCK_AT_ZERO:g} per "
-                "round in its second half.",
+                f"With the printed row, no run on the instance with a floor of zero loses more than {STUCK_AT_ZERO:g} "
+                "per round in its second half.",
                 _no_linear_run_at_zero,
             ),
             ours=Statement(
-                "A low first reward makes LCB₁ negative; the row LCB₁ w₁ ≥ 0 then forces w₁ = 0, and LCB₁ never changes "
-                "for the better. Without the row, as in this library, that does not happen.",
-                f"More than {OFTEN:.0%} of runs are stuck, by the lower end of Wilson's 95 % interval; none without the row.",
+                "A low first reward makes LCB₁ negative; the row LCB₁ w₁ ≥ 0 then forces w₁ = 0, and LCB₁ never "
+                "changes for the better. Without the row, as in this library, that does not happen.",
+                f"More than {OFTEN:.0%} of runs are stuck, by the lower end of Wilson's 95 % interval; none without "
+                "the row.",
                 _stuck_at_zero,
             ),
-            why="Two arms, one context, means 1 and 0.8, floors 0 and 0.1; the wrong plan (0, 1) loses 0.175 per round.",
+            why="Two arms, one context, means 1 and 0.8, floors 0 and 0.1; the wrong plan (0, 1) loses 0.175 per "
+            "round.",
         ),
         Claim(
             "olp-is-never-stuck",
@@ -381,8 +384,8 @@ EXPERIMENT = Experiment(
             "Cautions between OPLP's and none are stuck more often.",
             ours=Statement(
                 "They leave the fallback earlier, when the pair was played less.",
-                "Of the runs with cautions −0.5 and −0.25 together, the lower end of the interval is above the upper end of "
-                "OPLP's.",
+                "Of the runs with cautions −0.5 and −0.25 together, the lower end of the interval is above the upper "
+                "end of OPLP's.",
                 _between_is_worse,
             ),
         ),
@@ -390,9 +393,10 @@ EXPERIMENT = Experiment(
             "a-count-floor-is-a-cure",
             "OPLP that plays every pair at least 0.5 log² t times does not stay stuck.",
             ours=Statement(
-                "Plays that do not depend on estimates take the pair over the grey line; 0.05 log² t of them do so only "
-                "after millions of rounds.",
-                f"Of the runs that are stuck at the horizon, OPLP's or its own, none is after {LONG} times as many rounds.",
+                "Plays that do not depend on estimates take the pair over the grey line; 0.05 log² t of them do so "
+                "only after millions of rounds.",
+                f"Of the runs that are stuck at the horizon, OPLP's or its own, none is after {LONG} times as many "
+                "rounds.",
                 _repaired,
             ),
         ),

@@ -78,8 +78,8 @@ class OPLPWithCountFloor(LinearProgramRule):
 def self_normalised_factor(learner, t):
     """The radius of a linear bandit with one feature per pair, in units of the paper's radius.
 
-    The self-normalised bound of level 1/t, for features that are unit vectors and a ridge of 1, is
-    sigma sqrt((2 log t + sum of log(1 + n)) / n), up to the ridge; the paper's radius is sigma sqrt(2 log(2 kappa t) / n).
+    The self-normalised bound of level 1/t, for features that are unit vectors and a ridge of 1, is, up to the ridge,
+    sigma sqrt((2 log t + sum of log(1 + n)) / n); the paper's radius is sigma sqrt(2 log(2 kappa t) / n).
     """
     n_arms, n_contexts = learner.allocation.shape
     pulls = learner.statistics.by_pair[ByPair.PULLS]

@@ -74,9 +74,7 @@ def _ends(recorded: Recorded, policy: str) -> str:
 
 def _order(recorded: Recorded) -> Measured:
     ends = [recorded.traces["ν"].estimate("violation", policy) for policy in ("DOC", "SGOC", "SPOC")]
-    passed = all(
-        one.mean + one.half_width < other.mean - other.half_width for one, other in itertools.pairwise(ends)
-    )
+    passed = all(one.mean + one.half_width < other.mean - other.half_width for one, other in itertools.pairwise(ends))
     return Measured(passed, "V: " + ", ".join(_ends(recorded, policy) for policy in ("DOC", "SGOC", "SPOC")))
 
 

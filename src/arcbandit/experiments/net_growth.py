@@ -1,7 +1,7 @@
 """How a sum grows over the last decades of rounds, net of the rounds before them; how many runs grow like a line."""
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,7 +56,8 @@ def late_slopes(trace: Trace, policy: str) -> Floats:
     return found
 
 
-class Share(NamedTuple):
+@dataclass(frozen=True)
+class Share:
     """How many of some runs, with Wilson's 95 % interval of their share."""
 
     count: int

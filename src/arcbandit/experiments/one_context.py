@@ -108,8 +108,8 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
         for policy in policies:
             trace = recorded.traces[label]
             ends = [str(trace.estimate(metric, policy)) for metric in ("regret", "violation")]
-            rows.append((f"{policy}, {'ν⁽⁰⁾' if label == 'contexts' else label}", ends[0], ends[1]))
-            rows[-1] = (*rows[-1], str(gain(trace, "regret", policy)))
+            name = f"{policy}, {'ν⁽⁰⁾' if label == 'contexts' else label}"
+            rows.append((name, *ends, str(gain(trace, "regret", policy))))
     heading = ("policy", "R", "V", "R gained in the last decade")
     return (NumberTable("At the horizon", heading, tuple(rows)),)
 

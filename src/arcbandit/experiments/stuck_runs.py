@@ -117,7 +117,7 @@ def _derive(recorded: Recorded) -> dict[str, Any]:
     ends = np.array([max(1, long // 2), long], dtype=np.int64)
     own = np.flatnonzero(late_slopes(recorded.traces["others"], REPAIRED) > STUCK)
     chosen: dict[str, tuple[Configuration, NDArray[np.intp]]] = {
-        "played_on": (OPLP(), found[:MOST_PLAYED_ON]),
+        "played_on": (OPLP().unbound(), found[:MOST_PLAYED_ON]),
         "repaired": (OTHERS[REPAIRED], np.union1d(own, found[:MOST_PLAYED_ON])),
     }
     played = {
@@ -126,7 +126,9 @@ def _derive(recorded: Recorded) -> dict[str, Any]:
     }
     close = np.array(_checkpoints(settings.horizon), dtype=np.int64)
     typical = int(np.argsort(slopes)[len(slopes) // 2])
-    looked_at = [replay("costly-floor", OPLP(), int(one), settings.seed, close) for one in (*found[:SHOWN], typical)]
+    looked_at = [
+        replay("costly-floor", OPLP().unbound(), int(one), settings.seed, close) for one in (*found[:SHOWN], typical)
+    ]
     return {
         "stuck": found,
         **played,

@@ -9,9 +9,9 @@ class SGOC(ContextFreeRule):
     """Greedy shares that ignore contexts, q = lambda / mean [baudry2024].
 
     If these sum to more than 1, or a mean does not exceed its floor, the shares are those of DOC. If these sum to more
-    than 1 as well, lambda / mean is scaled down to 1, as in its authors' code; with shares="ucb", or as long as a mean is
-    not positive, lambda / UCB is, as in DOC. Adapted like DOC. Its violation lies between those of SPOC and DOC; BLP is
-    its contextual form.
+    than 1 as well, lambda / mean is scaled down to 1, as in its authors' code; with shares="ucb", or as long as a mean
+    is not positive, lambda / UCB is, as in DOC. Adapted like DOC. If the floors can be met without contexts, its
+    violation lies between those of SPOC and DOC; BLP is its contextual form.
 
     >>> policy = SGOC([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), noise_scale=0.1, seed=1)
     >>> for round_number in range(1000):

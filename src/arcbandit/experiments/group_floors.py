@@ -161,11 +161,11 @@ def _highlights(recorded: Recorded) -> tuple[Highlight, ...]:
 EXPERIMENT = Experiment(
     name="group-floors",
     title="Floors of groups, and windows of rounds",
-    about="Four arms and three contexts. One group: two small arms must together earn 0.75 per round, the only "
-    "constraint. Groups and arms: two groups that overlap, and floors of two arms as well. Apart: each of the small "
-    "arms must earn half of their group's floor. A window is any stretch of a twentieth of the horizon; of each run "
-    "the worst one counts, by expected revenue and by what was earned. The repaired OPLP plays every pair at least "
-    "0.5 log² t times.",
+    about="Four arms and three contexts, means (9, 3, 6), (4, 6, 2), (0, 1.5, 3) and (1, 0, 3.5). One group: the "
+    "last two arms must together earn 0.75 per round, the only constraint. Groups and arms: two groups that overlap, "
+    "and floors of two arms as well. Apart: each of the small arms must earn half of their group's floor. A window "
+    "is any stretch of a twentieth of the horizon; of each run the worst one counts, by expected revenue and by what "
+    "was earned. The repaired OPLP plays every pair at least 0.5 log² t times.",
     source="Conclusion",
     horizon=20_000,
     epochs=100,

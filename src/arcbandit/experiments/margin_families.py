@@ -70,7 +70,8 @@ def _depends(recorded: Recorded) -> Measured:
 
 
 def _figure(recorded: Recorded) -> Sheet:
-    lines, levels = [], []
+    lines = []
+    above, below = 0.0, float("inf")  # what keeps guides clear of every line
     for place, family in enumerate(FAMILIES):
         found = violations(recorded, family)
         halves = [0.0 if one.half_width != one.half_width else one.half_width for one in found]
@@ -78,12 +79,12 @@ def _figure(recorded: Recorded) -> Sheet:
         low = [max(mean - half, mean / 10) for mean, half in zip(means, halves, strict=True)]
         high = [mean + half for mean, half in zip(means, halves, strict=True)]
         lines.append(Line(family, MARGINS, means, low, high, place=place, marks=True))
-        levels += [mean * margin**2 for mean, margin in zip(means, MARGINS, strict=True)]
-    above = GUIDE_DISTANCE * max(levels)
-    below = min(min(float(one.y[place]) * margin for place, margin in enumerate(MARGINS)) for one in lines)  # type: ignore[index, arg-type]
+        for mean, margin in zip(means, MARGINS, strict=True):
+            above = max(above, GUIDE_DISTANCE * mean * margin**2)
+            below = min(below, mean * margin / GUIDE_DISTANCE)
     guides = (
         Line("γ*⁻²", MARGINS, [above / margin**2 for margin in MARGINS]),
-        Line("γ*⁻¹", MARGINS, [below / GUIDE_DISTANCE / margin for margin in MARGINS], below=True),
+        Line("γ*⁻¹", MARGINS, [below / margin for margin in MARGINS], below=True),
     )
     chart = Chart(
         "Violation against the margin",

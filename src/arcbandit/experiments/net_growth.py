@@ -52,7 +52,7 @@ def late_slopes(trace: Trace, policy: str) -> Floats:
     """What each run loses per round in its second half, by its regret."""
     regret = trace.regret[policy]
     half = nearest(trace.rounds, trace.horizon // 2)
-    found: Floats = (regret[:, -1] - regret[:, half]) / (trace.horizon - trace.rounds[half])
+    found: Floats = (regret[:, -1] - regret[:, half]) / max(trace.horizon - int(trace.rounds[half]), 1)
     return found
 
 

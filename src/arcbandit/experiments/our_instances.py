@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.experiments.paper_instances import PAPER_INSTANCES, nu, nu_nominal, paper_instance
+from arcbandit.experiments.paper_instances import PAPER_INSTANCES, nu, paper_instance
 from arcbandit.floors import GroupFloor
 from arcbandit.inputs.values import is_real, shown
 from arcbandit.instance import Instance
@@ -37,18 +37,10 @@ def zero_floor() -> Instance:
 
 def floors_moved(margin: float = 0.1) -> Instance:
     """Instance nu with all floors moved by as much, so that gamma* is `margin`, below 1/2."""
-    return _moved(nu(), margin)
-
-
-def nominal_floors_moved(margin: float = 0.1) -> Instance:
-    """Instance nu^(0) with all floors moved by as much, so that gamma* is `margin`, below 1/2."""
-    return _moved(nu_nominal(), margin)
-
-
-def _moved(base: Instance, margin: float) -> Instance:
-    # gamma* is how far all floors can rise together: 1/4 for both, and the smallest floor is 1/4 too.
+    # gamma* is how far all floors can rise together: 1/4 for nu, whose smallest floor is 1/4 too.
     if not is_real(margin) or not 0 <= margin < 1 / 2:
         raise InvalidInputError(f"margin must be from 0 and below 1/2, got {shown(margin)}.")
+    base = nu()
     return Instance(base.mean_rewards, base.revenue_floors + (1 / 4 - margin), base.context_probabilities)
 
 
@@ -94,7 +86,6 @@ OUR_INSTANCES: dict[str, Callable[..., Instance]] = {
     "costly-floor": costly_floor,
     "zero-floor": zero_floor,
     "floors-moved": floors_moved,
-    "nominal-floors-moved": nominal_floors_moved,
     "one-context-scaled": one_context_scaled,
     "one-group": one_group,
     "groups-and-arms": groups_and_arms,

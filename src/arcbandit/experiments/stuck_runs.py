@@ -1,7 +1,7 @@
 """Runs of OPLP that are stuck: pessimism in the floors may keep a pair from ever being tried again."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,16 @@ from arcbandit.experiments.experiment import (
     named,
     scaled,
 )
-from arcbandit.experiments.growth import Floats
 from arcbandit.experiments.net_growth import Share, late_slopes, linear_runs
-from arcbandit.experiments.our_instances import costly_floor, instance_named
+from arcbandit.experiments.our_instances import costly_floor
+from arcbandit.experiments.replays import History, first_radius, replay
 from arcbandit.experiments.variants import OPLPWithCountFloor, OPLPWithZeroRows
-from arcbandit.kernels.confidence import ByPair
 from arcbandit.oracle import analyse
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.linear_program import LinearProgramRule
 from arcbandit.policies.oplp import OPLP
 from arcbandit.report.charts import Chart, Line, Sheet
 from arcbandit.report.tables import NumberTable
-from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
-from arcbandit.simulation.loop import player_of
-from arcbandit.simulation.metrics import Total
 
 EPOCHS = 1_000
 OTHER_RUNS = 300
@@ -75,39 +71,6 @@ def _runs(settings: Settings) -> tuple[Run, ...]:
     )
 
 
-class History(NamedTuple):
-    """What was counted along one run."""
-
-    rounds: NDArray[np.int64]
-    regret: Floats
-    plays: Floats  # of PAIR
-    width: float  # rho(eps(t), w(t)) in the last round
-
-
-def _first_radius(n_pairs: int, t: int) -> float:
-    """The radius eps(t) of a pair played once, for sigma = 1."""
-    return math.sqrt(2.0 * math.log(2.0 * n_pairs * t))
-
-
-def replay(instance_name: str, policy: Configuration, epoch: int, seed: int, rounds: NDArray[np.int64]) -> History:
-    """Play one epoch of a run again, and look at it after some of its rounds."""
-    instance = instance_named(instance_name)
-    horizon = int(rounds[-1])
-    optimum = find_optimum(instance, None)
-    task = Task(instance, "", policy, "gaussian", None, optimum, math.nan, horizon, seed, epoch, rounds, window=0)
-    learner = bind(task, policy).learner
-    run = make_run(make_world(task), learner, task)
-    play = player_of(policy.kind, run)
-    plays, last = [], 0
-    for stop in rounds:
-        play(last + 1, int(stop))
-        last = int(stop)
-        plays.append(float(learner.statistics.by_pair[(ByPair.PULLS, *PAIR)]) if instance.n_contexts > 1 else 0.0)
-    roots = learner.statistics.by_pair[ByPair.INVERSE_ROOT]
-    width = float(2.0 * _first_radius(instance.n_pairs, horizon) * (roots * learner.allocation).sum())
-    return History(rounds, run.record.totals[Total.REGRET].copy(), np.array(plays), width)
-
-
 def _derive(recorded: Recorded) -> dict[str, Any]:
     """Stuck runs, played on for longer, and two runs looked at closely."""
     settings = recorded.settings
@@ -121,14 +84,13 @@ def _derive(recorded: Recorded) -> dict[str, Any]:
         "repaired": (OTHERS[REPAIRED], np.union1d(own, found[:MOST_PLAYED_ON])),
     }
     played = {
-        name: [replay("costly-floor", policy, int(epoch), settings.seed, ends) for epoch in epochs]
+        name: [replay("costly-floor", policy, PAIR, int(epoch), settings.seed, ends) for epoch in epochs]
         for name, (policy, epochs) in chosen.items()
     }
     close = np.array(_checkpoints(settings.horizon), dtype=np.int64)
     typical = int(np.argsort(slopes)[len(slopes) // 2])
-    looked_at = [
-        replay("costly-floor", OPLP().unbound(), int(one), settings.seed, close) for one in (*found[:SHOWN], typical)
-    ]
+    closely = (*found[:SHOWN], typical)
+    looked_at = [replay("costly-floor", OPLP().unbound(), PAIR, int(one), settings.seed, close) for one in closely]
     return {
         "stuck": found,
         **played,
@@ -233,7 +195,7 @@ def _figure(recorded: Recorded) -> Sheet:
         for number, one in enumerate(recorded.findings["looked_at"], start=1)
     ]
     plays.append(Line("ordinary run", ordinary.rounds, np.maximum(ordinary.plays, 0.5), place=1))
-    needed = [(_first_radius(4, int(one)) / PULL) ** 2 for one in ordinary.rounds]
+    needed = [(first_radius(4, int(one)) / PULL) ** 2 for one in ordinary.rounds]
     return Sheet(
         "Runs of OPLP that are stuck",
         (
@@ -331,16 +293,16 @@ EXPERIMENT = Experiment(
                 _no_linear_run,
             ),
             ours=Statement(
-                "On this instance about one run in seventy is stuck, and stays so.",
+                "On this instance a small share of runs is stuck, and stays so.",
                 f"More than {SELDOM:.1%} of runs are stuck, by the lower end of Wilson's 95 % interval, and at least "
                 f"half of those that are played on are still stuck after {LONG} times as many rounds.",
                 _stuck,
             ),
-            why="In the proof of the proposition on suboptimal active constraints under pessimism, point 1, a plan "
-            "of Φ(ρ) is compared with LP(μ, LCB): it must be feasible with lower bounds, which takes the radii of "
-            "that plan, but ρ(ε(t), w(t)) has those of the plan that is played. They differ if the better plan uses "
-            "a pair that was seldom played. The bound on the violation in feasible rounds, and the theorem on OLP, "
-            "do not use that step.",
+            why="As we read it, in the proof of the proposition on suboptimal active constraints under pessimism, "
+            "point 1, a plan of Φ(ρ) is compared with LP(μ, LCB): it must be feasible with lower bounds, which takes "
+            "the radii of that plan, but ρ(ε(t), w(t)) has those of the plan that is played. They differ if the "
+            "better plan uses a pair that was seldom played. The bound on the violation in feasible rounds, and the "
+            "theorem on OLP, do not use that step.",
         ),
         Claim(
             "the-step-of-the-proof",

@@ -23,6 +23,7 @@ from arcbandit.report.metric_charts import metric_chart
 from arcbandit.report.tables import NumberTable, written
 
 CAUTIONS = {"caution −0.5": -0.5, "caution −0.25": -0.25}
+PLACES = {"caution −0.5": 3, "caution −0.25": 2}  # in the order of colours; policies by name have their own
 MIDDLE = ("BLP", "ThompsonLP")
 SUMS = ("regret", "violation")
 ROOT = (0.2, 0.8)
@@ -74,10 +75,9 @@ def _figure(recorded: Recorded) -> Sheet:
             [_ends(recorded, policy)["violation"].mean],
             marks=True,
             joined=False,
-            point_names=(policy,),
-            place=place,
+            place=PLACES.get(policy),
         )
-        for place, policy in enumerate(trace.policies)
+        for policy in trace.policies
     ]
     return Sheet(
         "Between OLP and OPLP",
@@ -90,6 +90,7 @@ def _figure(recorded: Recorded) -> Sheet:
                 x_log=True,
                 y_log=True,
                 direct_labels=False,
+                legend=True,
                 in_words="; ".join(f"{policy}: {_pair(recorded, policy)}" for policy in trace.policies) + ".",
             ),
             *(metric_chart(trace, metric, MIDDLE, logarithmic=True) for metric in SUMS),

@@ -109,7 +109,7 @@ def _figure(recorded: Recorded) -> Sheet:
     charts = []
     for metric in ("regret", "violation"):
         lines = tuple(metric_line(trace, metric, policy) for policy in ("OLP", "OPLP"))
-        lines += (metric_line(trace, metric, REPAIRED, "OPLP, repaired", 5),)
+        lines += (metric_line(trace, metric, REPAIRED, "OPLP, repaired", 2),)
         shown = growth_guides(trace, lines)
         charts.append(Chart(*metric_text(metric), lines, shown, x_log=True, y_log=True))
     return Sheet("Floors of groups", tuple(charts))

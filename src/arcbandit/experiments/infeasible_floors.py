@@ -25,6 +25,7 @@ from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.trace import Trace
 
 UPPER = {"SPOC": "SPOC, λ/UCB", "SGOC": "SGOC, λ/UCB"}
+PLACES = {UPPER["SPOC"]: 0, UPPER["SGOC"]: 1}  # in the order of colours; policies by name have their own
 OWN = ("DOC", "SPOC", "SGOC")
 STEEPER_THAN_A_ROOT = 0.65
 CONTEXTUAL = ("OLP", "OPLP")
@@ -95,8 +96,8 @@ def _figure(recorded: Recorded) -> Sheet:
     charts = []
     for metric in ("regret", "violation"):
         lines = tuple(
-            metric_line(trace, metric, policy, place=place)
-            for place, policy in enumerate(trace.policies)
+            metric_line(trace, metric, policy, place=PLACES.get(policy))
+            for policy in trace.policies
             if policy not in CONTEXTUAL
         )
         charts.append(Chart(*metric_text(metric), lines))

@@ -24,6 +24,7 @@ from arcbandit.report.tables import NumberTable
 
 SHORT = 1 / 10  # of the horizon, where no floor saturates and nothing is lost later
 LINEAR = {"OLP": "OLP, self-normalised", "OPLP": "OPLP, self-normalised"}
+PLACES = {LINEAR["OLP"]: 3, LINEAR["OPLP"]: 4}  # in the order of colours; OLP and OPLP have their own
 SAME_RATE = 0.12
 
 
@@ -72,8 +73,7 @@ def _figure(recorded: Recorded) -> Sheet:
         trace = recorded.traces[label]
         title, x_label, y_label = metric_text("regret_plus_violation")
         lines = tuple(
-            metric_line(trace, "regret_plus_violation", policy, place=place)
-            for place, policy in enumerate(trace.policies)
+            metric_line(trace, "regret_plus_violation", policy, place=PLACES.get(policy)) for policy in trace.policies
         )
         charts.append(Chart(f"{title}, {label}", x_label, y_label, lines))
     return Sheet("The radii of linear bandits", tuple(charts))

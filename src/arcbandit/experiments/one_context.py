@@ -82,7 +82,7 @@ def _figure(recorded: Recorded) -> Sheet:
     slopes = []
     for place, (label, name) in enumerate((("no floor", "best arm without a floor"), ("all floors", "all floors"))):
         lost = np.sort(late_slopes(recorded.traces[label], "Greedy"))
-        slopes.append(Line(name, np.maximum(lost, 1e-4), 1.0 - np.arange(len(lost)) / len(lost), place=place))
+        slopes.append(Line(name, np.maximum(lost, 1e-4), 1.0 - np.arange(len(lost)) / len(lost), place=2 + place))
     return Sheet(
         "One context",
         (
@@ -96,7 +96,7 @@ def _figure(recorded: Recorded) -> Sheet:
                 x_log=True,
                 y_log=True,
                 direct_labels=False,
-                legend=True,
+                end_labels=True,
             ),
         ),
     )

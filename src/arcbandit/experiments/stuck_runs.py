@@ -217,7 +217,7 @@ def _figure(recorded: Recorded) -> Sheet:
                 x_log=True,
                 y_log=True,
                 direct_labels=False,
-                legend=True,
+                end_labels=True,
             ),
         ),
     )

@@ -216,8 +216,6 @@ def _figure(recorded: Recorded) -> Sheet:
                 tuple(slopes),
                 x_log=True,
                 y_log=True,
-                direct_labels=False,
-                end_labels=True,
             ),
         ),
     )

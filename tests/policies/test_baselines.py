@@ -23,6 +23,8 @@ SETTINGS = [
     pytest.param("doc", (0.01, 1.0), id="doc"),
     pytest.param("spoc", (0.01, 0.2), id="spoc"),
     pytest.param("sgoc", (0.01, 0.5), id="sgoc"),
+    pytest.param("spoc", (0.01, 0.2, "ucb"), id="spoc-ucb"),
+    pytest.param("sgoc", (0.01, 0.5, "ucb"), id="sgoc-ucb"),
     pytest.param("optimistic3", (2.0, "expected"), id="optimistic3"),
     pytest.param("optimistic3", (1.0, "context"), id="optimistic3-context"),
     pytest.param("optimistic3", (2.0, "realised"), id="optimistic3-realised"),
@@ -173,13 +175,31 @@ class TestSingleSteps:
         assert outcome == Outcome.PLANNED
         assert allocation[:, 0] == pytest.approx([0.75, 0.25], abs=1e-15)
 
-    @pytest.mark.parametrize("name", ["doc", "spoc", "sgoc"])
-    def test_floors_out_of_reach_share_in_proportion(self, name):
-        """0.8 / 1 and 0.54 / 0.6 exceed 1 and become 0.8 / 1.7 and 0.9 / 1.7; the best arm gets no more."""
-        player = Player(name, CONTEXT_FREE_DIALS, [0.8, 0.54], noise_scale=FIFTH).has_seen([[0.8], [0.4]], 4)
+    @pytest.mark.parametrize(
+        ("name", "shares", "by"),
+        [
+            ("doc", (), (1.0, 0.6)),
+            ("spoc", (), (0.6, 0.2)),
+            ("sgoc", (), (0.8, 0.4)),
+            ("spoc", ("ucb",), (1.0, 0.6)),
+            ("sgoc", ("ucb",), (1.0, 0.6)),
+        ],
+    )
+    def test_floors_out_of_reach_share_in_proportion(self, name, shares, by):
+        """Floors of 0.8 and 0.54, by the rule's own bounds or by upper ones, scaled to 1; the best arm gets no more."""
+        player = Player(name, (*CONTEXT_FREE_DIALS, *shares), [0.8, 0.54], noise_scale=FIFTH)
+        outcome, allocation = player.has_seen([[0.8], [0.4]], 4).allocate(2)
+        assert outcome == Outcome.FELL_BACK
+        wanted = np.array([0.8, 0.54]) / by
+        assert allocation[:, 0] == pytest.approx(wanted / wanted.sum(), abs=1e-15)
+
+    @pytest.mark.parametrize("name", ["spoc", "sgoc"])
+    def test_without_a_positive_bound_of_its_own_an_arm_is_shared_by_upper_ones(self, name):
+        """Arm 2 has mean -0.1 and upper bound 0.1: 0.8 / 1 and 0.05 / 0.1, scaled to 1."""
+        player = Player(name, CONTEXT_FREE_DIALS, [0.8, 0.05], noise_scale=FIFTH).has_seen([[0.8], [-0.1]], 4)
         outcome, allocation = player.allocate(2)
         assert outcome == Outcome.FELL_BACK
-        assert allocation[:, 0] == pytest.approx([0.8 / 1.7, 0.9 / 1.7], abs=1e-15)
+        assert allocation[:, 0] == pytest.approx([0.8 / 1.3, 0.5 / 1.3], abs=1e-12)
 
     @pytest.mark.parametrize("name", ["doc", "spoc", "sgoc"])
     def test_means_are_pooled_over_contexts(self, name):
@@ -346,14 +366,15 @@ def test_columns_are_distributions_whatever_was_seen(name, dials, cases):
 class TestWhatIsExpectedOfThem:
     """The bounds lie at least five deviations from the mean of 40 repetitions with another seed, and beyond all 40."""
 
-    def test_doc_and_spoc_coincide_on_nu_and_grow_linearly(self):
+    def test_sharing_by_upper_bounds_doc_and_spoc_coincide_on_nu_and_grow_linearly(self):
         """False-alarm rate below 1e-6.
 
         Without contexts the floors take 7/6 of the rounds, so that lower bounds are never feasible.
         """
         doc = play_on(paper_instance("nu"), "doc", CONTEXT_FREE_DIALS)
-        spoc = play_on(paper_instance("nu"), "spoc", CONTEXT_FREE_DIALS)
+        spoc = play_on(paper_instance("nu"), "spoc", (*CONTEXT_FREE_DIALS, "ucb"))
         assert (doc == spoc).all()
+        assert (doc != play_on(paper_instance("nu"), "spoc", CONTEXT_FREE_DIALS)).any()
         regret, violation = doc.mean(axis=1)
         assert 170_000 < regret[-1] < 188_000
         assert 6_000 < violation[-1] < 12_000
@@ -373,6 +394,16 @@ class TestWhatIsExpectedOfThem:
         assert 1.3 < doc[2] / doc[1] < 3.5
         for regret in (doc_regret, spoc_regret):
             assert 205_000 < regret[2] < 220_000
+
+    @pytest.mark.parametrize("name", ["spoc", "sgoc"])
+    def test_where_floors_can_be_met_it_does_not_matter_what_is_shared_otherwise(self, name):
+        """Bit for bit: upper bounds are feasible from the first round on, as they are larger than the means."""
+        instance = paper_instance("nu-nonsaturating")
+        own, upper = (
+            play_on(instance, name, (*CONTEXT_FREE_DIALS, shares), 5_000, checkpoints=(500, 5_000))
+            for shares in ("own", "ucb")
+        )
+        assert (own == upper).all()
 
     def test_optimistic3_behaves_like_olp_on_nu(self):
         """False-alarm rate below 1e-4: over runs, R is 51 with deviation 21, V is 1,796 with deviation 219."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arcbandit import BLP, OLP, GroupFloor, Optimistic3, ThompsonLP, policy, restore
+from arcbandit import BLP, OLP, SGOC, SPOC, GroupFloor, Optimistic3, ThompsonLP, policy, restore
 from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import POLICIES
@@ -134,6 +134,8 @@ def test_an_edited_snapshot_is_refused_or_comes_back_as_it_is(name, data):
         policy_of_it = restore(edited)
     except InvalidInputError:
         return
+    if edited["configuration"]["version"] == 1:  # one of an earlier version comes back as one of the latest
+        edited = changed_at(edited, ("configuration", "version"), PARTS["configuration"])
     assert alike(policy_of_it.snapshot(), edited)
     decision = policy_of_it.decide(0)
     assert 0 < decision.probability <= 1
@@ -205,10 +207,26 @@ def test_every_field_has_its_check():
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_of_another_version_is_refused(part):
     """Each part has a version of its own."""
-    for version in (0, 2, 1.0, True, "1", None):
+    latest = PARTS[part]
+    for version in (0, latest + 1, float(latest), True, str(latest), None):
         edited = changed_at(SNAPSHOTS["changed"], (part, "version"), version)
-        with pytest.raises(InvalidInputError, match=rf"snapshot\['{part}'\] must be of version 1, got"):
+        with pytest.raises(InvalidInputError, match=rf"snapshot\['{part}'\] must be of version {latest}, got"):
             restore(edited)
+
+
+@pytest.mark.parametrize("kind", [SPOC, SGOC])
+def test_a_snapshot_from_before_a_dial_goes_on_as_before(kind):
+    """SPOC and SGOC used to share by upper bounds; a snapshot of today must say how it shares."""
+    policy = kind([0.5, 0.5], [1.0], shares="own", seed=1)
+    today = json.loads(json.dumps(policy.snapshot()))
+    assert restore(today).configuration.dial_values["shares"] == "own"
+    without = {name: value for name, value in today["configuration"]["dials"].items() if name != "shares"}
+    earlier = changed_at(changed_at(today, ("configuration", "dials"), without), ("configuration", "version"), 1)
+    assert restore(earlier).configuration.dial_values["shares"] == "ucb"
+    with pytest.raises(InvalidInputError, match="shares"):
+        restore(changed_at(earlier, ("configuration", "version"), PARTS["configuration"]))
+    with pytest.raises(InvalidInputError, match="dials"):
+        restore(changed_at(earlier, ("configuration", "dials"), 7))
 
 
 class TestWhatUsedToBeTaken:

@@ -53,6 +53,8 @@ NAMES = (
     "bandit-q",
 )
 WITHOUT_GROUPS = ("optimistic3", "doc", "spoc", "sgoc", "loe2d", "lagrange-cb", "drift-plus-penalty", "bandit-q")
+# Where a default has changed since: what the policies did then.
+AS_RECORDED = {"spoc": {"shares": "ucb"}, "sgoc": {"shares": "ucb"}}
 DIALS = (
     ("linear-program", {"optimism": 0.7, "caution": -0.4}),
     ("thompson-lp", {"share": 1.0, "redraws": 2}),
@@ -163,15 +165,16 @@ def cases():
     nu, small, groups = every["nu"], every["4x7"], every["5x4-groups"]
     found = {}
     for name in NAMES:
+        then = AS_RECORDED.get(name, {})
         for label, instance in every.items():
             if instance.group_floors and name in WITHOUT_GROUPS:
                 continue
             if not COMPILED and label not in ("nu", "4x7", "5x4-groups"):
                 continue
-            found[f"loop {name} {label}"] = partial(looped, instance, name, horizon)
-        found[f"online {name} 4x7"] = partial(played_online, small, name, rounds, change=False)
-        found[f"online {name} 4x7 changed"] = partial(played_online, small, name, rounds, change=True)
-        unknown = policy(name, estimate_contexts=True)
+            found[f"loop {name} {label}"] = partial(looped, instance, policy(name, **then), horizon)
+        found[f"online {name} 4x7"] = partial(played_online, small, name, rounds, change=False, dials=then)
+        found[f"online {name} 4x7 changed"] = partial(played_online, small, name, rounds, change=True, dials=then)
+        unknown = policy(name, estimate_contexts=True, **then)
         found[f"loop {name} nu unknown contexts"] = partial(looped, nu, unknown, horizon)
     for name, dials in DIALS:
         label = ",".join(f"{dial}={value}" for dial, value in dials.items())

@@ -74,7 +74,7 @@ class ContextFreeTwin(Twin):
 
     def allocate(self, t, context):
         """w(t)."""
-        confidence, factor = self.dials
+        confidence, factor = self.dials[:2]
         pooled = [[r for c in range(self.n_contexts) for r in self.rewards[k, c]] for k in range(self.n_arms)]
         pulls = np.array([len(rewards) for rewards in pooled])
         fresh = pulls == 0
@@ -105,9 +105,11 @@ class ContextFreeTwin(Twin):
                 shares[wanted] = self.true_floors[wanted] / estimate[wanted]
                 if shares.sum() <= 1:
                     return shares
-        upper = (mean + radius)[wanted]
+        bound = (mean + radius)[wanted]
+        if self.dials[2:] != ("ucb",) and (first[wanted] > 0).all():
+            bound = first[wanted]
         shares = np.zeros(self.n_arms)
-        shares[wanted] = np.where(upper > 0, self.true_floors[wanted] / upper, 0)
+        shares[wanted] = np.where(bound > 0, self.true_floors[wanted] / bound, 0)
         return shares / shares.sum()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from arcbandit.experiments.paper_instances import paper_instance
+from arcbandit.experiments.our_instances import instance_named
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
 from arcbandit.report.charts import Sheet
@@ -37,12 +37,13 @@ class Run(NamedTuple):
     """Policies on one instance: what `simulate` is called with."""
 
     label: str
-    instance: str  # as `paper_instance` reads it
+    instance: str  # as `instance_named` reads it
     policies: Mapping[str, str | Policy]  # by the label that figures show
     horizon: int
     epochs: int
     checkpoints: int | tuple[int, ...] | None = None
     keep: str = "epochs"  # or "summary"
+    window: int | None = None  # the length of sliding windows, as for `simulate`
 
     @property
     def rounds(self) -> int:
@@ -251,7 +252,7 @@ def _instances(names: Iterable[str]) -> str:
 
 def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trace | Summary:
     """Simulate a run, on the CPU if it is small or does not fit on the device."""
-    instance = paper_instance(run.instance)
+    instance = instance_named(run.instance)
     device = device_for(run.epochs, settings)
     fits = device == "cpu" or fits_device(instance, run.policies, run.horizon)
     return simulate(
@@ -265,6 +266,7 @@ def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trac
         progress=progress,
         device=device if fits else "cpu",
         keep=run.keep,
+        window=run.window,
     )
 
 

@@ -15,13 +15,20 @@ from typing import NamedTuple
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.experiments import (
+    between,
     greedy_failure,
+    group_floors,
+    infeasible_floors,
+    linear_bandit,
     lower_bound,
     many_epochs,
     margin,
+    margin_families,
     nonsaturating,
+    one_context,
     regret_and_violation,
     revenue_curve,
+    stuck_runs,
     theory_audit,
     unknown_contexts,
     zero_entries,
@@ -61,6 +68,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         zero_entries.EXPERIMENT,
         theory_audit.EXPERIMENT,
         unknown_contexts.EXPERIMENT,
+        one_context.EXPERIMENT,
+        stuck_runs.EXPERIMENT,
+        between.EXPERIMENT,
+        margin_families.EXPERIMENT,
+        group_floors.EXPERIMENT,
+        linear_bandit.EXPERIMENT,
+        infeasible_floors.EXPERIMENT,
     )
 }
 

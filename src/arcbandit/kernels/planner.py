@@ -111,6 +111,12 @@ def measure_soon(planner):
 
 
 @kernel
+def forget_allocation(planner):
+    """Write all of the next allocation: somebody else has changed the last one."""
+    planner.workspace.counts[Count.BOUNDS_OF] = 0
+
+
+@kernel
 def basis_number(planner):
     """A number that is another one whenever the basis last planned with is."""
     return planner.workspace.counts[Count.ORDERS]

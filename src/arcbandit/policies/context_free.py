@@ -11,7 +11,11 @@ from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Outcome, Rows
 
 NEVER_PULLED = -1.0  # stands for the infinite radius
-OUT_OF_REACH = 1e-12  # relative to a floor: no share of an upper bound this small earns the floor
+OUT_OF_REACH = 1e-12  # relative to a floor: no share of a bound this small earns the floor
+
+# What is scaled down to 1 if no bounds are feasible: the rule's own shares, or those of upper bounds.
+SHARES = ("own", "ucb")
+OWN = SHARES.index("own")
 
 
 class ArmScratch(enum.IntEnum):
@@ -59,17 +63,27 @@ def write_floor_shares(problem, means, radii, side, shares):
     return total
 
 
+@rare_kernel
+def own_shares_exist(problem, means, radii, side):
+    """Whether every arm with a floor has a positive estimate to divide its floor by."""
+    for arm in range(problem.available.shape[0]):
+        floor = problem.floors[arm]
+        if floor > 0.0 and radii[arm] != NEVER_PULLED and means[arm] + side * radii[arm] <= OUT_OF_REACH * floor:
+            return False
+    return True
+
+
 @kernel
-def write_proportional_shares(problem, means, radii, shares):
-    """Unfeas: write q proportional to lambda / UCB; return its sum, 1 or, if no upper bound is positive, 0."""
+def write_proportional_shares(problem, means, radii, side, shares):
+    """Unfeas: write q proportional to lambda / (m + side * radius); return its sum: 1, or 0 if no bound is positive."""
     n_arms = problem.available.shape[0]
     total = 0.0
     for arm in range(n_arms):
         shares[arm] = 0.0
         floor = problem.floors[arm]
-        upper = means[arm] + radii[arm]
-        if floor > 0.0 and radii[arm] != NEVER_PULLED and upper > OUT_OF_REACH * floor:
-            shares[arm] = floor / upper
+        estimate = means[arm] + side * radii[arm]
+        if floor > 0.0 and radii[arm] != NEVER_PULLED and estimate > OUT_OF_REACH * floor:
+            shares[arm] = floor / estimate
             total += shares[arm]
     if total == 0.0:
         return 0.0
@@ -116,19 +130,24 @@ def write_column(problem, means, radii, shares, rest, context, allocation):
 def allocate(learner, context, t, stream):
     """Meet the floors by the bounds of the rule's side, and play the best arm otherwise; return an Outcome.
 
-    If these bounds are infeasible, upper bounds are used, and if those are infeasible too, Unfeas.
+    If these bounds are infeasible, upper bounds are used, and if those are infeasible too, Unfeas: the shares of the
+    rule's side, or of upper bounds, scaled down to 1.
     """
     problem = learner.problem
     means = learner.memory.scratch_by_arm[ArmScratch.MEANS]
     radii = learner.memory.scratch_by_arm[ArmScratch.RADII]
     shares = learner.memory.scratch_by_arm[ArmScratch.SHARES]
     write_pooled_estimates(learner, t, means, radii)
-    total = write_floor_shares(problem, means, radii, learner.dials[0].side, shares)
+    dials = learner.dials[0]
+    total = write_floor_shares(problem, means, radii, dials.side, shares)
     if total > 1.0:
         total = write_floor_shares(problem, means, radii, 1.0, shares)
     outcome = Outcome.PLANNED.value
     if total > 1.0:
-        total = write_proportional_shares(problem, means, radii, shares)
+        side = 1.0
+        if dials.shares == OWN and own_shares_exist(problem, means, radii, dials.side):
+            side = dials.side
+        total = write_proportional_shares(problem, means, radii, side, shares)
         outcome |= Outcome.FELL_BACK
     for column in range(learner.allocation.shape[1]):
         if not write_column(problem, means, radii, shares, 1.0 - total, column, learner.allocation):
@@ -147,3 +166,12 @@ class ContextFreeRule(Policy):
         Dial("noise_factor", 1.0, "spread of an arm's rewards pooled over contexts, in units of sigma", low=0.0),
     )
     supports_group_floors = False
+
+
+SHARES_DIAL = Dial(
+    "shares",
+    "own",
+    "what is scaled down to 1 if the floors are out of reach: the rule's own shares, or lambda / UCB",
+    choices=SHARES,
+    before="ucb",
+)

@@ -27,6 +27,7 @@ class Dial:
     exclusive: bool = False
     whole: bool = False
     choices: tuple[str, ...] = ()
+    before: str | None = None  # what a rule did before it had this dial, for its snapshots of that time
 
     def number(self, value: Any) -> float:
         """The value as the kernels see it, checked: an index of the choices, or a number, whole if it must be."""

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from arcbandit.policies.context_free import ContextFreeRule
+from arcbandit.policies.context_free import OWN, ContextFreeRule
 
 
 class DOC(ContextFreeRule):
@@ -23,4 +23,4 @@ class DOC(ContextFreeRule):
     """
 
     name = "doc"
-    preset: ClassVar = {"side": 1.0}
+    preset: ClassVar = {"side": 1.0, "shares": OWN}

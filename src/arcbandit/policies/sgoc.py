@@ -2,14 +2,16 @@
 
 from typing import ClassVar
 
-from arcbandit.policies.context_free import ContextFreeRule
+from arcbandit.policies.context_free import SHARES_DIAL, ContextFreeRule
 
 
 class SGOC(ContextFreeRule):
     """Greedy shares that ignore contexts, q = lambda / mean [baudry2024].
 
-    If these sum to more than 1, or a mean does not exceed its floor, the shares are those of DOC. Adapted like DOC.
-    Its violation lies between those of SPOC and DOC; BLP is its contextual form.
+    If these sum to more than 1, or a mean does not exceed its floor, the shares are those of DOC. If these sum to more
+    than 1 as well, lambda / mean is scaled down to 1, as in its authors' code; with shares="ucb", or as long as a mean
+    is not positive, lambda / UCB is, as in DOC. Adapted like DOC. If the floors can be met without contexts, its
+    violation lies between those of SPOC and DOC; BLP is its contextual form.
 
     >>> policy = SGOC([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), noise_scale=0.1, seed=1)
     >>> for round_number in range(1000):
@@ -21,3 +23,4 @@ class SGOC(ContextFreeRule):
 
     name = "sgoc"
     preset: ClassVar = {"side": 0.0}
+    dials: ClassVar = (*ContextFreeRule.dials, SHARES_DIAL)

@@ -106,7 +106,7 @@ def anything(where: str, value: Any, size: Size) -> None:
 
 FORMAT = "arcbandit-policy"
 VERSION = 3
-PARTS = {"configuration": 1, "statistics": 1, "planner": 1}  # with their versions
+PARTS = {"configuration": 2, "statistics": 1, "planner": 1}  # with their versions
 
 # What each field must be. The constructor checks whether names are unique, floors non-negative and so on; the functions
 # below check what must hold between fields.

@@ -33,7 +33,7 @@ OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocati
 
 def of_latest_version(snapshot: Any, kind: "type[Policy]") -> Any:
     """A snapshot as one of the latest version; anything else is left for the check to refuse."""
-    return _parted(_with_workers(snapshot), kind)
+    return _with_later_dials(_parted(_with_workers(snapshot), kind), kind)
 
 
 def _is_version(snapshot: Any, version: int) -> bool:
@@ -66,7 +66,7 @@ def _parted(snapshot: Any, kind: "type[Policy]") -> Any:
         **unknown,
         "version": VERSION,
         "configuration": {
-            "version": PARTS["configuration"],
+            "version": 1,
             **_present(snapshot, {name: name for name in CONFIGURATION}),
         },
         "statistics": {
@@ -81,6 +81,18 @@ def _parted(snapshot: Any, kind: "type[Policy]") -> Any:
             "basis": basis if kind.plans else None,
         },
     }
+
+
+def _with_later_dials(snapshot: Any, kind: "type[Policy]") -> Any:
+    """Version 1 of the configuration as version 2: dials that came later are set to what the rule did before."""
+    if not _is_version(snapshot, VERSION) or not _is_version(snapshot.get("configuration"), 1):
+        return snapshot
+    configuration = snapshot["configuration"]
+    dials = configuration.get("dials")
+    if isinstance(dials, Mapping):
+        later = {dial.name: dial.before for dial in kind.dials if dial.before is not None}
+        configuration = {**configuration, "dials": {**later, **dials}}
+    return {**snapshot, "configuration": {**configuration, "version": PARTS["configuration"]}}
 
 
 def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -2,15 +2,16 @@
 
 from typing import ClassVar
 
-from arcbandit.policies.context_free import ContextFreeRule
+from arcbandit.policies.context_free import SHARES_DIAL, ContextFreeRule
 
 
 class SPOC(ContextFreeRule):
     """Pessimistic shares that ignore contexts, q = lambda / LCB [baudry2024].
 
-    If these sum to more than 1, or a lower bound does not exceed its floor, the shares are those of DOC. Adapted like
-    DOC. If the floors can be met without contexts, the violation stays flat; the regret against a plan with contexts
-    is linear. If they cannot, SPOC is DOC.
+    If these sum to more than 1, or a lower bound does not exceed its floor, the shares are those of DOC. If these sum
+    to more than 1 as well, lambda / LCB is scaled down to 1, as in its authors' code; with shares="ucb", or as long as
+    a lower bound is not positive, lambda / UCB is, as in DOC. Adapted like DOC. If the floors can be met without
+    contexts, the violation stays flat; the regret against a plan with contexts is linear.
 
     >>> policy = SPOC([0.2, 0.1], [0.5, 0.5], reward_bounds=(0, 1), noise_scale=0.1, seed=1)
     >>> for round_number in range(1000):
@@ -22,3 +23,4 @@ class SPOC(ContextFreeRule):
 
     name = "spoc"
     preset: ClassVar = {"side": -1.0}
+    dials: ClassVar = (*ContextFreeRule.dials, SHARES_DIAL)

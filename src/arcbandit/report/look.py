@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
 from arcbandit.errors import MissingExtraError
+from arcbandit.report.fonts import FAMILY
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, without yellow, which is invisible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -33,7 +34,6 @@ LINE_SPACING = 1.25
 DOTS_PER_INCH = 150
 
 STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
     "font.size": LABEL_SIZE,
     "axes.titlesize": 10.0,
     "axes.titleweight": "bold",
@@ -130,12 +130,12 @@ def _plain(label: str) -> str:
 
 
 @contextlib.contextmanager
-def house_style() -> Iterator[None]:
+def house_style(families: Sequence[str] = (FAMILY,)) -> Iterator[None]:
     """Our style on top of matplotlib's defaults, ignoring the user's settings."""
     check_matplotlib()
     import matplotlib.style
 
-    with matplotlib.style.context(["default", STYLE]):
+    with matplotlib.style.context(["default", STYLE, {"font.family": list(families)}]):
         yield
 
 

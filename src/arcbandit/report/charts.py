@@ -90,7 +90,9 @@ class Sheet(NamedTuple):
 
 def is_zero(chart: Chart | Matrix) -> bool:
     """Whether every line is zero throughout, so that there is nothing to see."""
-    return isinstance(chart, Chart) and bool(chart.lines) and all(not np.any(np.asarray(line.y)) for line in chart.lines)
+    return (
+        isinstance(chart, Chart) and bool(chart.lines) and all(not np.any(np.asarray(line.y)) for line in chart.lines)
+    )
 
 
 def shade_text(chart: Chart | Matrix) -> str:

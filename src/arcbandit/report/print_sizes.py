@@ -17,7 +17,10 @@ EDGE = 0.12  # inches of white at the right and at the top
 
 
 def column_file(chart: Chart | Matrix, column: str) -> bytes | None:
-    """A PDF of one chart for a column of COLUMN_WIDTHS, without the title, which a caption has; None if it does not fit."""
+    """A PDF of one chart for a column of COLUMN_WIDTHS; None if it does not fit.
+
+    It has no title: a paper's figures have captions.
+    """
     from matplotlib.text import Text
 
     total = COLUMN_WIDTHS[column]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from arcbandit.experiments.reproduce import Reproduction, Result
+    from arcbandit.experiments.reproduce import Reproduction
+    from arcbandit.experiments.result import Result
 
 DEFAULT_FOLDER = "reproduction"
 STYLES = {

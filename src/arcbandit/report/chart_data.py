@@ -48,6 +48,8 @@ def _line(line: Line) -> dict[str, Any]:
         shown |= {"low": _plain(line.low), "high": _plain(line.high)}
     if line.point_names:
         shown["point_names"] = list(line.point_names)
+    if line.below:
+        shown["below"] = True
     if line.marks:
         shown["marks"] = True
     return shown

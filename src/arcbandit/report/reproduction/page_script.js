@@ -37,14 +37,15 @@
   }
 
   // From values to pixels, and the ticks; null where a value cannot be shown.
-  function axis(values, isLog, from, to, startsAtZero) {
+  function axis(values, isLog, from, to, room) {
     let shown = values.filter(isNumber);
     const largest = Math.max(...shown, 0);
     if (isLog) shown = shown.filter((value) => value > Math.max(largest * LOWEST, 0));
     let low = Math.min(...shown), high = Math.max(...shown);
     if (!shown.length) [low, high] = isLog ? [0.1, 10] : [0, 1];
-    if (!isLog && startsAtZero) low = Math.min(low, 0);
+    if (!isLog) low = Math.min(low, 0);
     if (low === high) [low, high] = isLog ? [low / 2, high * 2] : [low, high + 1];
+    if (room) [low, high] = isLog ? [low / 1.25, high * 1.25] : [low, high + 0.05 * (high - low)];
     const scale = isLog ? Math.log10 : (value) => value;
     const [first, last] = [scale(low), scale(high)];
     const place = (value) => {
@@ -141,7 +142,7 @@
       const guides = lines.length ? chart.guides : [];
       const all = lines.length ? [...lines, ...guides] : chart.lines;
       const shades = lines.flatMap((line) => line.high ?? []);
-      this.x = axis(all.flatMap((line) => line.x), this.isLog.x, LEFT, WIDTH - RIGHT, true);
+      this.x = axis(all.flatMap((line) => line.x), this.isLog.x, LEFT, WIDTH - RIGHT, lines.some((line) => line.marks));
       this.y = axis([...all.flatMap((line) => line.y), ...shades], this.isLog.y, HEIGHT - BOTTOM, TOP, true);
       const { x, y } = this;
       const parts = [`<text class="title" x="${LEFT}" y="14">${escaped(chart.title)}</text>`];
@@ -166,6 +167,7 @@
         if (!this.hidden.has(place)) parts.push(this.drawn(line, 1.8, "line", place));
       });
       if (this.dialled) parts.push(...this.points());
+      else for (const line of lines) if (line.marks) parts.push(...this.marks(line));
       const old = document.activeElement === this.drawing.firstElementChild;
       this.drawing.innerHTML = `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" tabindex="0"
         aria-label="${escaped(`${chart.alt} Arrow keys read out values.`)}">${parts.join("")}<g class="cursor"></g></svg>`;
@@ -183,7 +185,9 @@
     guideName(guide) {
       const middle = Math.floor(guide.x.length * 0.6), x = this.x.place(guide.x[middle]), y = this.y.place(guide.y[middle]);
       if (x === null || y === null) return "";
-      return `<text x="${x - 6}" y="${y - 6}" text-anchor="end" opacity=".75">${escaped(guide.label)}</text>`;
+      const rises = guide.y[guide.y.length - 1] >= guide.y[0], left = rises !== Boolean(guide.below);
+      return `<text x="${x + (left ? -6 : 6)}" y="${y + (guide.below ? 16 : -6)}" text-anchor="${left ? "end" : "start"}"
+        opacity=".75">${escaped(guide.label)}</text>`;
     }
 
     // Where both edges can be shown; a logarithmic axis has no zero to reach.
@@ -194,6 +198,13 @@
       const back = shown.reverse().map(([x, low]) => `${x.toFixed(1)} ${low.toFixed(1)}`);
       if (!there.length) return "";
       return `<path class="shade" d="M${[...there, ...back].join("L")}Z" fill="${escaped(line.color)}" opacity=".16"/>`;
+    }
+
+    marks(line) {
+      return line.x.map((value, place) => {
+        const x = this.x.place(value), y = this.y.place(line.y[place]);
+        return x === null || y === null ? "" : `<circle cx="${x}" cy="${y}" r="3" fill="${escaped(line.color)}"/>`;
+      });
     }
 
     points() {

@@ -225,7 +225,7 @@ _RESULTS = (
         "regret of OPLP on the fallback (A₁)",
         "prop: regret_of_first_phase_under_pessimism",
         experiments=("margin",),
-        remark="The parts A₁, A₂ and A₃ are not measured by themselves: the theorem's sum is, and the rounds of A₁ are.",
+        remark="The parts A₁, A₂ and A₃ are not measured by themselves: their sum is, and so are the rounds of A₁.",
     ),
     _item(
         "Proposition",

@@ -17,7 +17,6 @@ from arcbandit.report.look import (
     GUIDE_TEXT_COLOUR,
     LABEL_SIZE,
     LABEL_START,
-    LETTER_WIDTH,
     LINE_SPACING,
     QUIET_COLOUR,
     SMALL_SIZE,
@@ -40,6 +39,7 @@ RANGE_ROW = 0.13  # height of a row of ranges, relative to the height above zero
 BAND_ALPHA, INTERVAL_ALPHA = 0.08, 0.18
 FAR_TO_THE_RIGHT = 0.15  # of the width of the axes
 HANDLE_WIDTH = 0.4  # inches of a legend's line with the space around it
+LEGEND_LETTER = 0.07  # inches of a letter of 8 points, on average
 LARGE = 1000  # numbers from here on are shortened, as 1k
 
 
@@ -93,7 +93,7 @@ def _draw_lines(axes: "Axes", chart: Chart, key: str) -> None:
 def names_in_a_row(labels: Sequence[str], width: float) -> int:
     """How many names of a legend fit beside each other above axes of this width, in inches."""
     longest = max(len(label) for label in labels)
-    return max(1, min(len(labels), int(width / (HANDLE_WIDTH + LETTER_WIDTH * longest))))
+    return max(1, min(len(labels), int(width / (HANDLE_WIDTH + LEGEND_LETTER * longest))))
 
 
 def _floats(values: ArrayLike) -> Floats:

@@ -43,33 +43,27 @@ LATEX = {
     "∧": r"$\wedge$",
     "∪": r"$\cup$",
     "∩": r"$\cap$",
-    "ψ": r"$\psi$",
-    "φ": r"$\phi$",
+    "∑": r"$\sum$",
+    "≪": r"$\ll$",
+    "≫": r"$\gg$",
+    "µ": r"$\mu$",
     "“": "``",
     "”": "''",
     "’": "'",
-    "α": r"$\alpha$",
-    "β": r"$\beta$",
-    "γ": r"$\gamma$",
-    "δ": r"$\delta$",
-    "ε": r"$\varepsilon$",
-    "κ": r"$\kappa$",
-    "λ": r"$\lambda$",
-    "μ": r"$\mu$",
-    "µ": r"$\mu$",
-    "ν": r"$\nu$",
-    "π": r"$\pi$",
-    "ρ": r"$\rho$",
-    "σ": r"$\sigma$",
-    "τ": r"$\tau$",
-    "Δ": r"$\Delta$",
-    "Φ": r"$\Phi$",
-    "Ψ": r"$\Psi$",
-    "Σ": r"$\Sigma$",
     "é": r"\'e",
+}
+GREEK = {
+    **dict(
+        zip(
+            "αβγδεζηθικλμ", "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu".split(), strict=True
+        )
+    ),
+    **dict(zip("νξπρστυφχψω", "nu xi pi rho sigma tau upsilon phi chi psi omega".split(), strict=True)),
+    **dict(zip("ΓΔΘΛΞΠΣΥΦΨΩ", "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split(), strict=True)),
 }
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ᵀ", "0123456789+-()T", strict=True))
 LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋ₖₜ", "0123456789+-kt", strict=True))
+LATEX |= {letter: f"$\\{name}$" for letter, name in GREEK.items()}
 LATEX |= {mark: f"$^{{{plain}}}$" for mark, plain in RAISED.items()}
 LATEX |= {mark: f"$_{{{plain}}}$" for mark, plain in LOWERED.items()}
 

@@ -95,19 +95,20 @@ def _claim(entry: ExperimentEntry, claim: ClaimEntry) -> str:
         f'data-group="{escape(claim.group)}" data-failed="{str(claim.failed).lower()}">'
         f'<th scope="row"><p>{escape(claim.sentence)}</p>{failed}{why}{seeds}'
         f'<p class="quiet"><a href="#{escape(entry.name)}">{escape(entry.title)}</a></p></th>'
-        f'<td data-heading="The paper, as printed">{_statement(claim.paper, "not in the paper")}</td>'
-        f'<td data-heading="What we state">{_statement(claim.ours, "the same")}</td></tr>'
+        f"{_statement('The paper, as printed', claim.paper, claim, 'not in the paper')}"
+        f"{_statement('What we state', claim.ours, claim, 'the same')}</tr>"
     )
 
 
-def _statement(stated: StatementEntry | None, otherwise: str) -> str:
+def _statement(heading: str, stated: StatementEntry | None, claim: ClaimEntry, otherwise: str) -> str:
     if stated is None:
-        return f'<p class="quiet">{otherwise}</p>'
+        return f'<td class="none"><p class="quiet">{otherwise}</p></td>'
     outcome, kind = ("holds", "holds") if stated.holds else ("does not hold", "fails")
-    text = f"<p>{escape(stated.text)}</p>" if stated.text != stated.criterion else ""
+    # What was read just before is not said again.
+    text = f"<p>{escape(stated.text)}</p>" if stated.text not in (stated.criterion, claim.sentence) else ""
     return (
-        f'{text}<p><span class="verdict {kind}">{outcome}</span> '
-        f'<span class="number">{escape(stated.number)}</span></p><p class="quiet">{escape(stated.criterion)}</p>'
+        f'<td data-heading="{escape(heading)}">{text}<p><span class="verdict {kind}">{outcome}</span> '
+        f'<span class="number">{escape(stated.number)}</span></p><p class="quiet">{escape(stated.criterion)}</p></td>'
     )
 
 

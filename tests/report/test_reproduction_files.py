@@ -7,6 +7,7 @@ from importlib.resources import files
 import pytest
 
 from arcbandit.experiments.reproduce import EXPERIMENTS
+from arcbandit.report.latex import latex
 from arcbandit.report.reproduction.entries import (
     ClaimEntry,
     DrawnPanel,
@@ -17,7 +18,7 @@ from arcbandit.report.reproduction.entries import (
     Story,
 )
 from arcbandit.report.reproduction.page import reproduction_page
-from arcbandit.report.reproduction.results import latex, results_json, results_latex, results_text
+from arcbandit.report.reproduction.results import results_json, results_latex, results_text
 from arcbandit.report.tables import NumberTable
 
 PAPER = PaperEntry("A <title>", ("Ada & Bob",), "arXiv", "https://arxiv.org/abs/1", "@misc{one}", ("One.", "Two."))
@@ -68,6 +69,7 @@ def test_the_latex_is_escaped_and_balanced():
     assert written.isascii()
     for name in ("longtable", "tabular"):
         assert written.count(f"\\begin{{{name}}}") == written.count(f"\\end{{{name}}}") == 1
+    assert latex("λ ε Ω") == r"$\lambda$ $\varepsilon$ $\Omega$"
     assert latex("50 % of κ_1 & √T") == r"50 \% of $\kappa$\_1 \& $\surd$T"
 
 

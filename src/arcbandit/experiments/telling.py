@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from arcbandit.experiments.experiment import Measured, Recorded, Statement, Verdict
+from arcbandit.experiments.kept_seeds import held_in_words
 from arcbandit.experiments.result import Result
 from arcbandit.report.charts import Sheet, is_zero
 from arcbandit.report.figures import sheet_files
@@ -74,6 +75,7 @@ def claim_entry(verdict: Verdict) -> ClaimEntry:
         _statement(verdict.claim.paper, verdict.paper),
         _statement(verdict.claim.ours, verdict.ours),
         verdict.claim.why,
+        held_in_words(verdict.name),
     )
 
 

@@ -5,67 +5,10 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from arcbandit.report.latex import latex
 from arcbandit.report.reproduction.entries import ClaimEntry, ExperimentEntry, StatementEntry, Story
 
 TEXT_WIDTH = 100
-# What LaTeX's own fonts lack, as it writes them.
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "·": r"$\cdot$",
-    "−": "$-$",
-    "–": "--",
-    "—": "---",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "≈": r"$\approx$",
-    "≠": r"$\ne$",
-    "∞": r"$\infty$",
-    "∈": r"$\in$",
-    "∝": r"$\propto$",
-    "→": r"$\to$",
-    "½": r"$\frac12$",
-    "′": r"$'$",
-    "√": r"$\surd$",
-    "°": r"$^\circ$",
-    "…": r"\dots{}",
-    "‖": r"$\|$",
-    "∧": r"$\wedge$",
-    "∪": r"$\cup$",
-    "∩": r"$\cap$",
-    "∑": r"$\sum$",
-    "≪": r"$\ll$",
-    "≫": r"$\gg$",
-    "µ": r"$\mu$",
-    "“": "``",
-    "”": "''",
-    "’": "'",
-    "é": r"\'e",
-}
-GREEK = {
-    **dict(
-        zip(
-            "αβγδεζηθικλμ", "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu".split(), strict=True
-        )
-    ),
-    **dict(zip("νξπρστυφχψω", "nu xi pi rho sigma tau upsilon phi chi psi omega".split(), strict=True)),
-    **dict(zip("ΓΔΘΛΞΠΣΥΦΨΩ", "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split(), strict=True)),
-}
-RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ᵀ", "0123456789+-()T", strict=True))
-LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋ₖₜ", "0123456789+-kt", strict=True))
-LATEX |= {letter: f"$\\{name}$" for letter, name in GREEK.items()}
-LATEX |= {mark: f"$^{{{plain}}}$" for mark, plain in RAISED.items()}
-LATEX |= {mark: f"$_{{{plain}}}$" for mark, plain in LOWERED.items()}
 
 
 def results_document(story: Story) -> dict[str, Any]:
@@ -174,8 +117,3 @@ def results_latex(story: Story) -> str:
 
 def _measured(stated: StatementEntry | None) -> str:
     return "--" if stated is None else f"{_outcome(stated)}: {latex(stated.number)}"
-
-
-def latex(text: str) -> str:
-    """A text as LaTeX writes it."""
-    return "".join(LATEX.get(letter, letter) for letter in text)

@@ -59,8 +59,8 @@ def reproduce(
         Parameter(
             negative=(),
             show_default=False,
-            help="A page in seconds, from about a hundredth of the rounds. The claims' tolerances do not apply to it, "
-            "so that none can fail.",
+            help="A page in seconds, from a tenth of the rounds and a twentieth of the epochs. The claims' tolerances "
+            "do not apply to it, so that none fails.",
         ),
     ] = False,
     out: Annotated[str, Parameter(help="The folder for the page and the figures.")] = DEFAULT_FOLDER,

@@ -103,11 +103,15 @@ def _card(entry: ExperimentEntry, highlight: HighlightEntry) -> str:
     )
 
 
+def _how_many(count: int, group: str) -> str:
+    return f"{count} {group.replace('slip', 'slips') if count > 1 else group}"
+
+
 def counted(entries: Sequence[ExperimentEntry]) -> str:
     """How many claims stand where."""
     groups = [claim.group for entry in entries for claim in entry.claims]
     order = [group for found in QUESTIONS.values() for group in found]
-    parts = [f"{groups.count(group)} {group}" for group in order if group in groups]
+    parts = [_how_many(groups.count(group), group) for group in order if group in groups]
     judged = sum(bool(entry.claims) for entry in entries)
     experiments = "1 experiment" if judged == 1 else f"{judged} experiments"
     failed = sum(claim.failed for entry in entries for claim in entry.claims)

@@ -46,5 +46,6 @@ def test_a_chart_of_zeros_is_known():
 def test_a_shade_is_said_in_words():
     plain = Line("OLP", [1], [1.0], [0.5], [2.0])
     assert shade_text(CHART) == "a band"
-    assert shade_text(Chart("", "", "", (plain,))) == "the 95 % interval of the mean"
+    assert shade_text(Chart("", "", "", (plain,))) == ""
+    assert shade_text(Chart("", "", "", (plain, LINE, LINE))) == "a band"
     assert shade_text(Chart("", "", "", (Line("OLP", [1], [1.0]),))) == ""

@@ -22,7 +22,7 @@ class Line(NamedTuple):
     joined: bool = True
     point_names: tuple[str, ...] = ()
     below: bool = False  # whether a guide's name is below it
-    shade: str = ""  # what the interval is, in words; by default a 95 % interval of the mean
+    shade: str = ""  # what the interval is, in words, for a caption
 
 
 class Range(NamedTuple):
@@ -96,11 +96,10 @@ def is_zero(chart: Chart | Matrix) -> bool:
 
 
 def shade_text(chart: Chart | Matrix) -> str:
-    """What the shades of a chart are, in words; empty if there are none."""
-    if isinstance(chart, Matrix) or chart.ranges:
+    """What the shades of a chart are, in words; empty if there are none, or if its lines do not say."""
+    if isinstance(chart, Matrix):
         return ""
-    shaded = [line for line in chart.lines if line.low is not None]
-    return " or ".join(dict.fromkeys(line.shade or "the 95 % interval of the mean" for line in shaded))
+    return " or ".join(dict.fromkeys(line.shade for line in chart.lines if line.low is not None and line.shade))
 
 
 def alt_text(shown: Chart | Matrix | Sheet) -> str:

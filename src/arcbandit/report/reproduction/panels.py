@@ -26,7 +26,7 @@ def _drawn(chart: Chart | Matrix, files: Mapping[str, str]) -> DrawnPanel:
 
 def _note(chart: Chart | Matrix) -> str:
     shade = shade_text(chart)
-    return f"Lines are means over epochs; the shade is {shade}." if shade else ""
+    return f"Lines are means over epochs, shaded {shade}." if shade else ""
 
 
 def panel_id(experiment: str, place: int) -> str:

@@ -345,7 +345,7 @@ _EXPERIMENTS = (
         experiments=("regret",),
         tests=(
             "tests/policies/test_baselines.py::test_optimistic3_behaves_like_olp_on_nu",
-            "tests/policies/test_baselines.py::test_doc_and_spoc_coincide_on_nu_and_grow_linearly",
+            "tests/policies/test_baselines.py::test_the_case_of_the_paper_without_contexts",
         ),
     ),
     _item(

@@ -5,8 +5,10 @@ by `make claims`; here only those that take no time are held to it.
 """
 
 import dataclasses
+import html
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from arcbandit.cli import main
 from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.experiments import reproduce as reproduction
-from arcbandit.experiments.experiment import Claim, Measured
+from arcbandit.experiments.experiment import Claim, Group, Measured, Statement
 from arcbandit.experiments.growth import fitted_exponent, late_exponent
 from arcbandit.experiments.reproduce import EXPERIMENTS, reproduce, save
 from arcbandit.report.charts import Chart, alt_text
@@ -137,11 +139,20 @@ class TestCommand:
         printed = capsys.readouterr().out
         page = tmp_path / "out" / "index.html"
         assert printed.splitlines()[-1] == str(page)
-        assert "prices-rise" in printed
-        assert {path.name for path in page.parent.iterdir()} == {"index.html", "figure-1.png", "figure-1.pdf"}
+        sentences = [claim.sentence for claim in EXPERIMENTS["figure-1"].claims]
+        assert all(sentence[:30] in " ".join(printed.split()) for sentence in sentences)
+        results = {"results.json", "results.txt", "results.tex"}
+        sheets = {"figure-1.png", "figure-1.pdf"}
+        assert {path.name for path in page.parent.iterdir()} == {"index.html", "figures", *results, *sheets}
         text = page.read_text(encoding="utf-8")
-        assert "http" not in text.replace("http-equiv", "")
-        assert text.count("<img alt=") == len(_charts("figure-1"))
+        # The one address is that of the paper, which nothing is loaded from.
+        assert re.findall(r"https?://[^\"]+", text) == ["https://arxiv.org/abs/2510.12523"]
+        charts = len(_charts("figure-1"))
+        assert text.count("<img alt=") == charts + min(charts, 2)
+        columns = {
+            f"figure-1-{place}-{column}.pdf" for place in range(1, charts + 1) for column in ("single", "double")
+        }
+        assert {path.name for path in (page.parent / "figures").iterdir()} == columns
 
     @pytest.mark.slow
     def test_prints_one_document(self, tmp_path, capsys):
@@ -156,6 +167,32 @@ class TestCommand:
         assert len(document["verdicts"]) == len(EXPERIMENTS["nonsaturating"].claims)
         assert document["device"] == "cpu"
         assert document["many_epochs"] is None
+        for verdict in document["verdicts"]:
+            assert verdict["group"] in set(Group)
+            assert verdict["paper"] or verdict["ours"]
+
+    @pytest.mark.slow
+    def test_a_quick_look_says_so_and_fails_nothing(self, tmp_path, capsys, monkeypatch):
+        """A page without files at print size; claims may come out otherwise, and the exit code is 0."""
+        wrong = Claim("moon", "The moon is cheese.", ours=_said(False))
+        changed = dataclasses.replace(EXPERIMENTS["nonsaturating"], claims=(wrong,))
+        monkeypatch.setitem(EXPERIMENTS, "nonsaturating", changed)
+        assert main(["reproduce", "nonsaturating", "figure-1", "--quick", "--out", str(tmp_path)]) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        text = (tmp_path / "index.html").read_text(encoding="utf-8")
+        for shown in (printed, html.unescape(text)):
+            assert "A quick look" in shown
+            assert "The claims' tolerances are meant for each experiment's own horizon and epochs" in shown
+            assert "Those of figure-1 do: they play no rounds." in shown
+        assert not (tmp_path / "figures").exists()
+        assert json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["banner"].startswith("A quick look")
+
+    def test_a_quick_look_is_a_tenth_of_rounds_and_epochs(self):
+        """Except where they are given, and not fewer than a look needs."""
+        found = reproduce(["nonsaturating"], quick=True, epochs=1).results[0].recorded.settings
+        own = EXPERIMENTS["nonsaturating"]
+        assert found.horizon == max(own.horizon // 10, min(own.horizon, 1000))
+        assert found.epochs == 1
 
     def test_lists_the_experiments(self, capsys):
         """As a table, and as a document."""
@@ -168,14 +205,15 @@ class TestCommand:
     @pytest.mark.slow
     def test_a_claim_that_fails_is_named_and_is_the_exit_code(self, tmp_path, capsys, monkeypatch):
         """And the page still shows it."""
-        wrong = Claim("moon", "The moon is cheese.", lambda recorded: Measured(False, "rock"))
+        wrong = Claim("moon", "The moon is cheese.", ours=_said(False))
         changed = dataclasses.replace(EXPERIMENTS["figure-1"], claims=(*EXPERIMENTS["figure-1"].claims, wrong))
         monkeypatch.setitem(EXPERIMENTS, "figure-1", changed)
         assert main(["reproduce", "figure-1", "--out", str(tmp_path)]) == 1
         captured = capsys.readouterr()
         assert captured.err.strip() == "1 claim fails: figure-1/moon."
         assert "rock" in captured.out
-        assert 'data-outcome="fails"' in (tmp_path / "index.html").read_text(encoding="utf-8")
+        text = (tmp_path / "index.html").read_text(encoding="utf-8")
+        assert 'data-claim="figure-1/moon" data-group="beyond the paper" data-failed="true"' in text
 
     @pytest.mark.parametrize("arguments", [["moon"], ["figure-1", "--epochs", "0"], ["figure-1", "--seed", "-1"]])
     def test_refuses_bad_input(self, arguments, tmp_path, capsys):
@@ -213,6 +251,31 @@ class TestCommand:
         assert (document["device"], document["many_epochs"]) == ("cpu", None)
 
 
+def _said(passed, number="rock"):
+    return Statement("It is cheese.", "A bite of it.", lambda recorded: Measured(passed, number))
+
+
+@pytest.mark.parametrize(
+    ("paper", "ours", "is_slip", "group", "failed"),
+    [
+        (True, None, False, Group.REPRODUCED, False),
+        (True, False, False, Group.REPRODUCED, True),
+        (False, True, False, Group.NOT_REPRODUCED, False),
+        (False, True, True, Group.SLIP, False),
+        (False, None, False, Group.NOT_REPRODUCED, True),
+        (None, True, False, Group.BEYOND, False),
+        (None, False, False, Group.BEYOND, True),
+    ],
+)
+def test_where_a_claim_stands_is_measured(paper, ours, is_slip, group, failed, small):
+    """By the paper's statement and ours, each by itself."""
+    stated = [None if passed is None else _said(passed) for passed in (paper, ours)]
+    claim = Claim("moon", "The moon is cheese.", *stated, is_slip=is_slip)
+    changed = dataclasses.replace(EXPERIMENTS["figure-1"], claims=(claim,))
+    (verdict,) = changed.verdicts(small["figure-1"].recorded)
+    assert (verdict.group, verdict.failed) == (group, failed)
+
+
 def _charts(name):
     result = reproduce([name]).results[0]
     assert all(isinstance(chart, Chart) for chart in result.figure.charts)
@@ -227,4 +290,18 @@ def test_saving_writes_whole_files(small, tmp_path):
     for verdict in found.verdicts:
         assert text.count(f'data-claim="{verdict.name}"') == 1
     assert "Horizon or epochs were changed" in text
+    document = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    shown = {f"{one['name']}/{claim['name']}": claim for one in document["experiments"] for claim in one["claims"]}
+    assert sorted(shown) == sorted(verdict.name for verdict in found.verdicts)
+    tables = [table for result in found.results for table in result.tables]
+    plain = (tmp_path / "results.txt").read_text(encoding="utf-8")
+    latex = (tmp_path / "results.tex").read_text(encoding="utf-8")
+    for verdict in found.verdicts:
+        for who, measured in (("paper", verdict.paper), ("ours", verdict.ours)):
+            assert (shown[verdict.name][who] or {}).get("number") == (measured and measured.number)
+        assert f"[{verdict.group.value}]" in plain
+    assert all(cell in plain for table in tables for row in table.rows for cell in row)
+    assert latex.count("\\begin{tabular}") == len(tables)
+    charts = [len(result.figure.charts) for result in found.results]
+    assert [len(one["charts"]) for one in document["experiments"]] == charts
     assert not list(tmp_path.glob(".*.partial"))

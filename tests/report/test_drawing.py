@@ -121,3 +121,14 @@ def test_the_name_of_a_guide_does_not_stand_on_it(power, below):
     points = axes.transData.transform(np.column_stack([over, over**power]))
     assert not [point for point in points if box.contains(*point)]
     assert axes.bbox.x0 <= box.x0 < box.x1 <= axes.bbox.x1
+
+
+def test_a_shade_has_no_zero_to_reach_on_a_logarithmic_axis():
+    """It is drawn only where its lower edge is above zero."""
+    x = np.array([1.0, 10.0, 100.0, 1000.0])
+    line = Line("one", x, x, np.array([0.0, 0.0, 50.0, 500.0]), 2 * x)
+    axes = axes_of(chart(line, x_log=True, y_log=True, direct_labels=False))
+    heights = np.concatenate([path.vertices[:, 1] for path in axes.collections[0].get_paths()])
+    assert heights.min() == 50.0
+    linear = axes_of(chart(line, direct_labels=False))
+    assert min(path.vertices[:, 1].min() for path in linear.collections[0].get_paths()) == 0.0

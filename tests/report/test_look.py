@@ -20,6 +20,14 @@ def test_a_policy_looks_the_same_under_both_its_names_and_beside_any_others():
     assert (few["olp"], few["oplp"]) == (more["olp"], more["oplp"])
 
 
+def test_no_two_policies_share_a_colour():
+    """So that each has the same one in every figure, whatever is beside it."""
+    names = [name for name in POLICIES if name != "linear-program"]
+    alone = {name: looks(name)[name] for name in names}
+    assert looks(*names) == alone
+    assert len({look["color"] for look in alone.values()}) == len(names)
+
+
 def test_as_many_lines_as_there_are_colours_differ_in_colour():
     """Whichever policies they are, known or not."""
     names = [*POLICIES, "mine", "yours"]

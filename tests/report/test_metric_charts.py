@@ -10,7 +10,7 @@ from arcbandit.estimates import estimate
 from arcbandit.report.charts import alt_text
 from arcbandit.report.figures import PLOT_SUFFIXES, draw_chart, draw_sheet
 from arcbandit.report.look import COLOURS, GUIDE_COLOUR
-from arcbandit.report.metric_charts import metric_chart, save_plot, simulation_chart, simulation_sheet
+from arcbandit.report.metric_charts import metric_chart, metric_line, save_plot, simulation_chart, simulation_sheet
 from arcbandit.report.tables import written
 from arcbandit.simulation.metrics import Total
 
@@ -212,3 +212,15 @@ def test_what_is_not_known_is_not_drawn(trace_with):
     lines = {line.get_label(): line for line in curves_of(axes, trace.policies)}
     assert len(lines["olp"].get_xdata()) == 0
     assert len(lines["<b>&odd"].get_xdata()) == len(trace.rounds)
+
+
+@pytest.mark.parametrize("metric", ["regret", "violation"])
+def test_the_band_of_a_running_sum_does_not_dip(trace, metric):
+    """It lies within what was recorded, where mean minus half width may be below zero."""
+    for policy in trace.policies:
+        line = metric_line(trace, metric, policy)
+        values = trace.metric(metric)[policy]
+        assert (np.diff(line.low) >= 0).all()
+        assert (line.low >= values.min(axis=0)).all()
+        assert (line.high <= values.max(axis=0)).all()
+        assert line.shade == f"from the 5 % to the 95 % quantile of {trace.epochs} epochs"

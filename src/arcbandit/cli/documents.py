@@ -17,7 +17,7 @@ from arcbandit.planning import ActiveSet, Plan, PlanStatus, plan
 if TYPE_CHECKING:
     from arcbandit.estimates import Estimate
     from arcbandit.experiments.many_epochs import Exponent
-    from arcbandit.experiments.reproduce import Result
+    from arcbandit.experiments.result import Result
     from arcbandit.simulation.summary import Summary
 
 

@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from arcbandit.experiments.reproduce import Reproduction, Result
+    from arcbandit.experiments.reproduce import Reproduction
+    from arcbandit.experiments.result import Result
 
 DEFAULT_FOLDER = "reproduction"
-STYLES = {"holds": "green", "differs": "yellow", "fails": "bold red"}
+STYLES = {
+    "reproduced": "green",
+    "not reproduced": "yellow",
+    "slip in the paper": "yellow",
+    "beyond the paper": "cyan",
+}
 
 
 def reproduce(
@@ -48,6 +54,15 @@ def reproduce(
         Device,
         Parameter(help=f"{DEVICE_HELP} With a GPU the page also shows the paper's main experiment over many epochs."),
     ] = "cpu",
+    quick: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="A page in seconds, from a tenth of the rounds and a twentieth of the epochs. The claims' tolerances "
+            "do not apply to it, so that none fails.",
+        ),
+    ] = False,
     out: Annotated[str, Parameter(help="The folder for the page and the figures.")] = DEFAULT_FOLDER,
     json: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Print one JSON document instead of a table.")
@@ -55,7 +70,8 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and write a page with every figure and a verdict on every claim.
 
-    The exit code is 1 if a claim fails.
+    Beside the page are its numbers (results.json, .txt and .tex) and its figures at print size. The exit code is 1 if
+    a claim comes out otherwise than we state.
     """
     from arcbandit.cli.documents import print_json
     from arcbandit.experiments import reproduce as experiments
@@ -66,13 +82,21 @@ def reproduce(
     check_device(device)
     with _progress() as advance:
         found, page = experiments.reproduce_to(
-            out, names or (), horizon=horizon, epochs=epochs, seed=seed, jobs=jobs, device=device, progress=advance
+            out,
+            names or (),
+            horizon=horizon,
+            epochs=epochs,
+            seed=seed,
+            jobs=jobs,
+            device=device,
+            quick=quick,
+            progress=advance,
         )
     if json:
         print_json(reproduction_document(found, page))
     else:
         _print_verdicts(found, page)
-    if found.failures:
+    if found.failures and not quick:
         sys.stdout.flush()
         names_of_failed = ", ".join(verdict.name for verdict in found.failures)
         count = len(found.failures)
@@ -83,12 +107,15 @@ def reproduction_document(found: "Reproduction", page: "Path") -> dict[str, Any]
     """Everything `arcbandit reproduce` prints."""
     from arcbandit.cli.documents import many_epochs_document
     from arcbandit.experiments import many_epochs
+    from arcbandit.experiments.telling import claim_entry
+    from arcbandit.report.reproduction.results import claim_document
 
     over_many = next((result for result in found.results if result.experiment.name == many_epochs.NAME), None)
     return {
         "page": str(page),
         "seed": found.seed,
         "device": found.device,
+        "quick": found.quick,
         "seconds": found.seconds,
         "experiments": [
             {
@@ -102,16 +129,7 @@ def reproduction_document(found: "Reproduction", page: "Path") -> dict[str, Any]
             for result in found.results
         ],
         "verdicts": [
-            {
-                "experiment": verdict.experiment,
-                "claim": verdict.claim.name,
-                "outcome": verdict.outcome.value,
-                "number": verdict.number,
-                "statement": verdict.claim.statement,
-                "paper": verdict.claim.paper or None,
-                "why_it_differs": verdict.claim.differs or None,
-            }
-            for verdict in found.verdicts
+            {"experiment": verdict.experiment, **claim_document(claim_entry(verdict))} for verdict in found.verdicts
         ],
         "failures": [verdict.name for verdict in found.failures],
         "many_epochs": None if over_many is None else many_epochs_document(over_many),
@@ -182,14 +200,22 @@ def _print_verdicts(found: "Reproduction", page: "Path") -> None:
             table.add_column(no_wrap=True)
             table.add_column(ratio=1)
             for verdict in result.verdicts:
-                outcome = verdict.outcome.value
-                about = Text(verdict.claim.name).append(f"\n{verdict.number}", style="dim")
-                table.add_row(Text(outcome, style=STYLES[outcome]), about)
+                group = verdict.group.value
+                about = Text(verdict.claim.sentence)
+                for who, measured in (("paper", verdict.paper), ("we", verdict.ours)):
+                    if measured is not None:
+                        held = "holds" if measured.passed else "does not hold"
+                        about.append(f"\n{who}: {held}, {measured.number}", style="dim")
+                if verdict.failed:
+                    about.append(f"\nnot as we state: {verdict.name}", style="bold red")
+                table.add_row(Text(group, style=STYLES[group]), about)
             console.print(table)
             console.print()
-        outcomes = [verdict.outcome.value for verdict in found.verdicts]
-        counts = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in STYLES)
-        console.print(f"{len(outcomes)} claims: {counts}; {found.time}")
+        if found.banner:
+            console.print(found.banner, style="yellow")
+        groups = [verdict.group.value for verdict in found.verdicts]
+        counts = ", ".join(f"{groups.count(group)} {group}" for group in STYLES if group in groups)
+        console.print(f"{len(groups)} claims: {counts}; {found.time}")
     # A path must not be wrapped.
     print(page)
 

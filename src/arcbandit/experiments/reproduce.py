@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.experiments import (
@@ -33,27 +32,26 @@ from arcbandit.experiments import (
     unknown_contexts,
     zero_entries,
 )
-from arcbandit.experiments.experiment import Experiment, Measured, Recorded, Statement, Verdict
+from arcbandit.experiments.checklist import CHECKLIST
+from arcbandit.experiments.experiment import Experiment, Settings, Verdict
+from arcbandit.experiments.paper import PAPER
 from arcbandit.experiments.paper_instances import nu
+from arcbandit.experiments.result import Result
+from arcbandit.experiments.telling import FIGURE_SUFFIXES, FIGURES_FOLDER, Drawn, draw
 from arcbandit.inputs.values import whole
-from arcbandit.report.charts import Sheet
-from arcbandit.report.figures import sheet_files
 from arcbandit.report.files import write_whole
 from arcbandit.report.look import check_matplotlib
-from arcbandit.report.reproduction_page import (
-    ClaimEntry,
-    ExperimentEntry,
-    HighlightEntry,
-    StatementEntry,
-    drawn_panels,
-    reproduction_page,
-)
-from arcbandit.report.tables import NumberTable
+from arcbandit.report.reproduction.entries import Story
+from arcbandit.report.reproduction.page import reproduction_page
+from arcbandit.report.reproduction.results import results_json, results_latex, results_text
 from arcbandit.simulation.device import device_name, use_cuda
 from arcbandit.simulation.run import simulate, versions_in_use
 
 PAGE_NAME = "index.html"
-FIGURE_SUFFIXES = (".png", ".pdf")
+RESULTS = {"results.json": results_json, "results.txt": results_text, "results.tex": results_latex}
+# A quick look plays a tenth of the rounds and a twentieth of the epochs, but not fewer than these.
+QUICK_HORIZON_SHARE, QUICK_EPOCHS_SHARE = 10, 20
+QUICK_HORIZON, QUICK_EPOCHS = 1000, 2
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -83,26 +81,6 @@ Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
-class Result:
-    """An experiment, what it recorded and the verdicts on its claims."""
-
-    experiment: Experiment
-    recorded: Recorded
-    verdicts: tuple[Verdict, ...]
-    seconds: float
-
-    @property
-    def figure(self) -> Sheet:
-        """The figure of what was recorded."""
-        return self.experiment.figure(self.recorded)
-
-    @property
-    def tables(self) -> tuple[NumberTable, ...]:
-        """The tables of what was recorded."""
-        return self.experiment.tables(self.recorded)
-
-
-@dataclass(frozen=True)
 class Reproduction:
     """The results of some experiments."""
 
@@ -110,6 +88,24 @@ class Reproduction:
     seed: int
     own_settings: bool  # whether every experiment had its own horizon and epochs
     device: str = "cpu"  # or the name of the GPU
+    quick: bool = False
+
+    @property
+    def banner(self) -> str:
+        """What to know before believing it; empty with each experiment's own settings."""
+        if self.own_settings:
+            return ""
+        exact = [one.experiment.name for one in self.results if not one.experiment.rounds(one.recorded.settings)]
+        still = f" Those of {', '.join(exact)} do: they play no rounds." if exact else ""
+        which = (
+            "A quick look: a tenth of the rounds and a twentieth of the epochs were played, or little more."
+            if self.quick
+            else "Horizon or epochs were changed."
+        )
+        return (
+            f"{which} The claims' tolerances are meant for each experiment's own horizon and epochs and do not apply: "
+            f"a claim may come out otherwise for lack of rounds.{still}"
+        )
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -156,10 +152,13 @@ def reproduce(
     jobs: int | None = None,
     device: str = "cpu",
     many: int = many_epochs.EPOCHS,
+    quick: bool = False,
     progress: Progress | None = None,
     on_result: Callable[[Result], None] | None = None,
 ) -> Reproduction:
     """Run experiments, by default all, each with its own settings except for those that are given.
+
+    A `quick` look plays a tenth of the rounds and a twentieth of the epochs, to which the tolerances of the claims do not apply.
 
     With `device` "cuda" a GPU plays what fits on it; "auto" uses a GPU if available. The paper's main experiment is
     then also played over `many` epochs. `on_result` is called with each result as soon as it is there.
@@ -172,16 +171,13 @@ def reproduce(
     on_device = use_cuda(device)
     chosen = find(names, on_device=on_device)
     played_on = device_name() if on_device else "cpu"
-    settings = {
-        one.name: one.settings(
-            horizon=horizon,
-            epochs=many if one.on_device_after and (one.name not in names or epochs is None) else epochs,
-            seed=seed,
-            jobs=jobs,
-            device="cuda" if on_device else "cpu",
+    settings = {}
+    for one in chosen:
+        own_epochs = many if one.on_device_after and (one.name not in names or epochs is None) else epochs
+        usual = one.settings(
+            horizon=horizon, epochs=own_epochs, seed=seed, jobs=jobs, device="cuda" if on_device else "cpu"
         )
-        for one in chosen
-    }
+        settings[one.name] = _quick(usual, horizon, epochs) if quick else usual
     total = max(sum(one.work(settings[one.name]) for one in chosen), 1)
     if progress is not None:
         progress("compiling", 0.0)
@@ -205,7 +201,16 @@ def reproduce(
         results.append(Result(one, recorded, verdicts, seconds))
         if on_result is not None:
             on_result(results[-1])
-    return Reproduction(tuple(results), seed, horizon is None and epochs is None, played_on)
+    own_settings = horizon is None and epochs is None and not quick
+    return Reproduction(tuple(results), seed, own_settings, played_on, quick)
+
+
+def _quick(usual: Settings, horizon: int | None, epochs: int | None) -> Settings:
+    """Fewer rounds and epochs, except where they are given."""
+    return usual._replace(
+        horizon=horizon or max(usual.horizon // QUICK_HORIZON_SHARE, min(usual.horizon, QUICK_HORIZON)),
+        epochs=epochs or max(usual.epochs // QUICK_EPOCHS_SHARE, min(usual.epochs, QUICK_EPOCHS)),
+    )
 
 
 def check_folder(folder: str | os.PathLike[str], experiments: Sequence[Experiment] = ()) -> Path:
@@ -220,39 +225,27 @@ def check_folder(folder: str | os.PathLike[str], experiments: Sequence[Experimen
         raise InvalidInputError(f"{target}: cannot be made ({error.strerror}).") from None
     if not os.access(target, os.W_OK | os.X_OK):
         raise InvalidInputError(f"{target}: cannot be written to.")
-    for name in (PAGE_NAME, *(f"{one.name}{suffix}" for one in experiments for suffix in FIGURE_SUFFIXES)):
+    if (target / FIGURES_FOLDER).exists() and not (target / FIGURES_FOLDER).is_dir():
+        raise InvalidInputError(f"{target / FIGURES_FOLDER}: is a file, but must be a folder.")
+    for name in (PAGE_NAME, *RESULTS, *(f"{one.name}{suffix}" for one in experiments for suffix in FIGURE_SUFFIXES)):
         if (target / name).is_dir():
             raise InvalidInputError(f"{target / name}: is a folder, but must be a file.")
     return target
 
 
-class Drawn(NamedTuple):
-    """What a page and a folder show of a result."""
-
-    entry: ExperimentEntry
-    files: dict[str, bytes]  # by name
-
-
-def draw(result: Result) -> Drawn:
-    """Draw the figures of a result."""
-    figure = result.figure
-    files = sheet_files(figure, FIGURE_SUFFIXES)
-    return Drawn(
-        _entry(result, figure), {f"{result.experiment.name}{suffix}": content for suffix, content in files.items()}
-    )
-
-
 def save(reproduction: Reproduction, folder: str | os.PathLike[str], drawn: Sequence[Drawn] | None = None) -> Path:
-    """Write the figures and, last, the page; return the path of the page."""
+    """Write the figures, the results and, last, the page; return the path of the page."""
     target = check_folder(folder, [result.experiment for result in reproduction.results])
-    parts = [draw(result) for result in reproduction.results] if drawn is None else drawn
+    parts = [draw(result, quick=reproduction.quick) for result in reproduction.results] if drawn is None else drawn
     for part in parts:
         for name, content in part.files.items():
+            (target / name).parent.mkdir(exist_ok=True)
             write_whole(target / name, content)
+    story = Story(PAPER, tuple(part.entry for part in parts), CHECKLIST, _settings(reproduction), reproduction.banner)
+    for name, written in RESULTS.items():
+        write_whole(target / name, written(story).encode())
     page = target / PAGE_NAME
-    entries = [part.entry for part in parts]
-    text = reproduction_page(entries, _settings(reproduction), own_settings=reproduction.own_settings)
-    write_whole(page, text.encode())
+    write_whole(page, reproduction_page(story).encode())
     return page
 
 
@@ -266,6 +259,7 @@ def reproduce_to(
     jobs: int | None = None,
     device: str = "cpu",
     many: int = many_epochs.EPOCHS,
+    quick: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Reproduction, Path]:
     """Run experiments and write their page; figures are drawn while the next experiment runs."""
@@ -283,8 +277,9 @@ def reproduce_to(
             jobs=jobs,
             device=device,
             many=many,
+            quick=quick,
             progress=progress,
-            on_result=lambda result: drawing.append(pencil.submit(draw, result)),
+            on_result=lambda result: drawing.append(pencil.submit(draw, result, quick=quick)),
         )
         if progress is not None:
             progress("drawing", 1.0)
@@ -292,46 +287,19 @@ def reproduce_to(
     return found, save(found, target, drawn)
 
 
-def _statement(stated: Statement | None, measured: Measured | None) -> StatementEntry | None:
-    if stated is None or measured is None:
-        return None
-    return StatementEntry(stated.text, stated.criterion, measured.passed, measured.number)
-
-
-def _entry(result: Result, figure: Sheet) -> ExperimentEntry:
-    experiment, recorded = result.experiment, result.recorded
-    claims = tuple(
-        ClaimEntry(
-            verdict.claim.name,
-            verdict.claim.sentence,
-            verdict.group.value,
-            verdict.failed,
-            _statement(verdict.claim.paper, verdict.paper),
-            _statement(verdict.claim.ours, verdict.ours),
-            verdict.claim.why,
-        )
-        for verdict in result.verdicts
-    )
-    return ExperimentEntry(
-        experiment.name,
-        experiment.title_of(recorded),
-        experiment.about_of(recorded),
-        experiment.source,
-        claims,
-        drawn_panels(figure),
-        result.tables,
-        tuple(HighlightEntry(*one) for one in experiment.highlights(recorded)),
-        experiment.settings_of(recorded) | {"seconds": f"{result.seconds:.1f}"},
-    )
-
-
 def _settings(reproduction: Reproduction) -> dict[str, str]:
     rounds = sum(result.experiment.rounds(result.recorded.settings) for result in reproduction.results)
     return {
         "seed": str(reproduction.seed),
-        "horizon and epochs": "each experiment's own" if reproduction.own_settings else "given on the command line",
+        "horizon and epochs": _how_long(reproduction),
         "device": reproduction.device,
         "rounds played": f"{rounds:,}",
         "time": reproduction.time,
         "versions": ", ".join(f"{name} {version}" for name, version in versions_in_use().items()),
     }
+
+
+def _how_long(reproduction: Reproduction) -> str:
+    if reproduction.quick:
+        return "those of a quick look"
+    return "each experiment's own" if reproduction.own_settings else "given on the command line"

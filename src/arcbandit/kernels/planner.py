@@ -21,7 +21,7 @@ from arcbandit.kernels.program import (
     Workspace,
     make_workspace,
 )
-from arcbandit.kernels.unplayed import Kept, Unplayed, make_unplayed
+from arcbandit.kernels.unplayed import Kept, Unplayed, forget_plan, make_unplayed
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
 MEASURE_EVERY = 64
@@ -114,6 +114,7 @@ def measure_soon(planner):
 def forget_allocation(planner):
     """Write all of the next allocation: somebody else has changed the last one."""
     planner.workspace.counts[Count.BOUNDS_OF] = 0
+    forget_plan(planner.unplayed)
 
 
 @kernel

@@ -22,6 +22,7 @@ class Line(NamedTuple):
     joined: bool = True
     point_names: tuple[str, ...] = ()
     below: bool = False  # whether a guide's name is below it
+    shade: str = ""  # what the interval is, in words, for a caption
 
 
 class Range(NamedTuple):
@@ -50,6 +51,7 @@ class Chart:
     x_low: float | None = None
     zero: bool = False  # whether both axes begin at zero
     legend: bool = False
+    legend_above: bool = False  # names above the axes, in rows
     direct_labels: bool = True  # names at the right, level with the ends of the lines
     end_labels: bool = False  # names where the lines end
     ranges: tuple[Range, ...] = ()  # one for each line, in rows under zero
@@ -84,6 +86,20 @@ class Sheet(NamedTuple):
     charts: tuple[Chart | Matrix, ...]
     subtitle: str = ""
     in_words: str = ""  # by default those of each chart
+
+
+def is_zero(chart: Chart | Matrix) -> bool:
+    """Whether every line is zero throughout, so that there is nothing to see."""
+    return (
+        isinstance(chart, Chart) and bool(chart.lines) and all(not np.any(np.asarray(line.y)) for line in chart.lines)
+    )
+
+
+def shade_text(chart: Chart | Matrix) -> str:
+    """What the shades of a chart are, in words; empty if there are none, or if its lines do not say."""
+    if isinstance(chart, Matrix):
+        return ""
+    return " or ".join(dict.fromkeys(line.shade for line in chart.lines if line.low is not None and line.shade))
 
 
 def alt_text(shown: Chart | Matrix | Sheet) -> str:

@@ -38,6 +38,8 @@ NOTHING = 1e-9  # a share below this counts as zero
 RANGE_ROW = 0.13  # height of a row of ranges, relative to the height above zero
 BAND_ALPHA, INTERVAL_ALPHA = 0.08, 0.18
 FAR_TO_THE_RIGHT = 0.15  # of the width of the axes
+HANDLE_WIDTH = 0.4  # inches of a legend's line with the space around it
+LEGEND_LETTER = 0.07  # inches of a letter of 8 points, on average
 LARGE = 1000  # numbers from here on are shortened, as 1k
 
 
@@ -72,10 +74,26 @@ def _draw_lines(axes: "Axes", chart: Chart, key: str) -> None:
         axes.set_ylim(len(chart.y_names) - 0.5, -0.5)
     if chart.legend:
         axes.legend(frameon=False, fontsize=SMALL_SIZE, loc="center")
+    if chart.legend_above and len(chart.lines) > 1:
+        axes.legend(
+            frameon=False,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            borderaxespad=0.2,
+            ncols=names_in_a_row([line.label for line in chart.lines], _inches(axes)[0]),
+            handlelength=1.8,
+            columnspacing=1.0,
+        )
     if chart.ranges:
         _draw_ranges(axes, chart, looks)
     elif chart.direct_labels:
         _draw_labels(axes, chart, looks, key)
+
+
+def names_in_a_row(labels: Sequence[str], width: float) -> int:
+    """How many names of a legend fit beside each other above axes of this width, in inches."""
+    longest = max(len(label) for label in labels)
+    return max(1, min(len(labels), int(width / (HANDLE_WIDTH + LEGEND_LETTER * longest))))
 
 
 def _floats(values: ArrayLike) -> Floats:
@@ -190,16 +208,15 @@ def _place_of_name(axes: "Axes", x: Floats, y: Floats) -> tuple[float, float]:
 def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int, look: Look) -> None:
     x, y = _floats(line.x), _floats(line.y)
     shown = np.isfinite(y) & ((y > 0) | (not chart.y_log))
-    bottom = axes.get_ylim()[0]
     for low, high, alpha in (
         (line.band_low, line.band_high, BAND_ALPHA),
         (line.low, line.high, INTERVAL_ALPHA),
     ):
         if low is not None and high is not None:
-            seen = np.maximum(_floats(low), bottom) if chart.y_log else _floats(low)
-            axes.fill_between(
-                x[shown], seen[shown], _floats(high)[shown], color=look["color"], alpha=alpha, linewidth=0
-            )
+            bottom, top = _floats(low), _floats(high)
+            # A logarithmic axis has no zero for a shade to reach.
+            seen = shown & ((bottom > 0) | (not chart.y_log))
+            axes.fill_between(x, bottom, top, where=seen, color=look["color"], alpha=alpha, linewidth=0)
     # Markers are evenly spaced on the page, and those of different lines are offset.
     every: Any = None if line.marks else (0.03 * (index + 1), 0.22)
     drawn: dict[str, Any] = {**look, "linestyle": look["linestyle"] if line.joined else "none"}

@@ -95,7 +95,8 @@ def band_chart(summary: Summary, metric: str, policies: Sequence[str]) -> Chart:
     for policy in policies:
         mean = summary.mean(metric, policy)
         low, high = (summary.quantile(metric, policy, share) for share in BAND)
-        lines.append(Line(policy, summary.rounds, mean, low, high))
+        shade = f"from the 5 % to the 95 % quantile of {summary.epochs:,} epochs"
+        lines.append(Line(policy, summary.rounds, mean, low, high, shade=shade))
         last, least, most = (written_quantile(float(values[-1])) for values in (mean, low, high))
         ends.append(f"{policy} {last}, shaded from {least} to {most}")
     title, x_label, unit = metric_text(metric)

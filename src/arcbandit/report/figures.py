@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arcbandit.report.charts import Chart, Matrix, Sheet, alt_text
 from arcbandit.report.drawing import draw_chart_on
+from arcbandit.report.fonts import FAMILY
 from arcbandit.report.look import (
     BOTTOM,
     DOTS_PER_INCH,
@@ -30,6 +31,7 @@ from arcbandit.report.look import (
 from arcbandit.report.tables import broken_label
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
@@ -37,7 +39,7 @@ COLUMNS_OF_A_SHEET = 3
 PAGE_LABELS = 1.2  # inches by which a chart without labels is wider, so that all are about the same size
 
 
-class _Cell(NamedTuple):
+class Cell(NamedTuple):
     """Inches: room to the left of the axes, the axes, room to the right."""
 
     left: float
@@ -45,21 +47,26 @@ class _Cell(NamedTuple):
     height: float
     right: float
 
+    def axes_on(self, figure: "Figure", left: float, bottom: float) -> "Axes":
+        """The axes, with their lower left corner there."""
+        width, height = figure.get_size_inches()
+        return figure.add_axes((left / width, bottom / height, self.width / width, self.height / height))
+
 
 def draw_chart(chart: Chart | Matrix) -> "Figure":
     """A figure of one chart."""
-    cell = _cell(chart, PAGE_WIDTH)
+    cell = cell_of(chart, PAGE_WIDTH)
     if cell.right == GAP and not cell.left > LEFT:
         cell = cell._replace(width=cell.width + PAGE_LABELS)
     with house_style():
-        figure = _figure(cell.left + cell.width + cell.right, BOTTOM + cell.height + TOP)
+        figure = figure_of(cell.left + cell.width + cell.right, BOTTOM + cell.height + TOP)
         _place(figure, chart, cell, cell.left, BOTTOM)
     return figure
 
 
-def draw_sheet(sheet: Sheet) -> "Figure":
+def draw_sheet(sheet: Sheet, families: Sequence[str] = (FAMILY,)) -> "Figure":
     """All charts, row by row, under one title."""
-    cells = [_cell(chart, PANEL_WIDTH) for chart in sheet.charts]
+    cells = [cell_of(chart, PANEL_WIDTH) for chart in sheet.charts]
     left = max(cell.left for cell in cells)
     cell_width = left + max(cell.width + cell.right for cell in cells)
     cell_height = BOTTOM + max(cell.height for cell in cells) + TOP
@@ -68,8 +75,8 @@ def draw_sheet(sheet: Sheet) -> "Figure":
     rows = math.ceil(len(cells) / columns)
     heading = TITLE_HEIGHT + (SUBTITLE_HEIGHT if sheet.subtitle else 0.0)
     width, height = columns * cell_width, rows * cell_height + heading
-    with house_style():
-        figure = _figure(width, height)
+    with house_style(families):
+        figure = figure_of(width, height)
         for place, (chart, cell) in enumerate(zip(sheet.charts, cells, strict=True)):
             bottom = (rows - 1 - place // columns) * cell_height + BOTTOM
             _place(figure, chart, cell, (place % columns) * cell_width + left, bottom)
@@ -83,9 +90,9 @@ def chart_file(chart: Chart | Matrix, suffix: str) -> bytes:
     return rendered(draw_chart(chart), suffix, chart.heading, alt_text(chart))
 
 
-def sheet_files(sheet: Sheet, suffixes: Sequence[str]) -> dict[str, bytes]:
+def sheet_files(sheet: Sheet, suffixes: Sequence[str], families: Sequence[str] = (FAMILY,)) -> dict[str, bytes]:
     """Files of all charts of a sheet, by suffix."""
-    drawn = draw_sheet(sheet)
+    drawn = draw_sheet(sheet, families)
     return {suffix: rendered(drawn, suffix, sheet.title, alt_text(sheet)) for suffix in suffixes}
 
 
@@ -103,16 +110,18 @@ def rendered(figure: "Figure", suffix: str, title: str, description: str) -> byt
     return content.getvalue()
 
 
-def _figure(width: float, height: float) -> "Figure":
+def figure_of(width: float, height: float) -> "Figure":
+    """An empty figure, sizes in inches."""
     from matplotlib.figure import Figure
 
     # Without pyplot no window opens and no figure outlives its use.
     return Figure(figsize=(width, height), facecolor="white")
 
 
-def _cell(chart: Chart | Matrix, width: float) -> _Cell:
+def cell_of(chart: Chart | Matrix, width: float) -> Cell:
+    """The room that a chart needs if its axes have this width, unless it has a size of its own."""
     if isinstance(chart, Matrix):
-        return _Cell(LEFT, width, PANEL_HEIGHT, GAP)
+        return Cell(LEFT, width, PANEL_HEIGHT, GAP)
     left, height = LEFT, PANEL_HEIGHT
     if chart.size is not None:
         width, height = chart.size
@@ -122,12 +131,11 @@ def _cell(chart: Chart | Matrix, width: float) -> _Cell:
         left = 0.3 + NAME_LETTER * max(len(name) for name in chart.y_names)
         height = max(PANEL_HEIGHT, ROW_HEIGHT * len(chart.y_names))
     if not chart.direct_labels:
-        return _Cell(left, width, height, GAP)
+        return Cell(left, width, height, GAP)
     letters = max(len(part) for line in chart.lines for part in broken_label(line.label))
-    return _Cell(left, width, height, LABEL_START + LETTER_WIDTH * max(letters, 6) + GAP)
+    return Cell(left, width, height, LABEL_START + LETTER_WIDTH * max(letters, 6) + GAP)
 
 
-def _place(figure: "Figure", chart: Chart | Matrix, cell: _Cell, left: float, bottom: float) -> None:
-    width, height = figure.get_size_inches()
-    axes = figure.add_axes((left / width, bottom / height, cell.width / width, cell.height / height))
+def _place(figure: "Figure", chart: Chart | Matrix, cell: Cell, left: float, bottom: float) -> None:
+    axes = cell.axes_on(figure, left, bottom)
     draw_chart_on(axes, chart, f"{len(figure.axes)}")

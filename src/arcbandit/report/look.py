@@ -5,9 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
 from arcbandit.errors import MissingExtraError
+from arcbandit.report.fonts import FAMILY
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, without yellow, which is invisible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Those of further policies, so that no two policies share one: darker, and told apart by their markers as well.
+LATER_COLOURS = ("#882255", "#44AA99", "#999933", "#332288", "#AA4499", "#661100", "#777777")
 # Enough styles and markers that dozens of lines all differ.
 LINE_STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
@@ -33,7 +36,6 @@ LINE_SPACING = 1.25
 DOTS_PER_INCH = 150
 
 STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
     "font.size": LABEL_SIZE,
     "axes.titlesize": 10.0,
     "axes.titleweight": "bold",
@@ -54,11 +56,11 @@ STYLE = {
     "pdf.fonttype": 42,
 }
 
-# Policies look the same in every figure; those that share a colour differ in style and marker.
+# Policies look the same in every figure.
 _ORDER = ("olp", "oplp", "optimistic3", "doc", "spoc", "blp", "thompson-lp")
 _LATER = ("sgoc", "loe2d", "lagrange-cb", "greedy", "drift-plus-penalty", "bandit-q")
 _PLACES = {name.replace("-", ""): place for place, name in enumerate(_ORDER + _LATER)}
-_FIRST_OF_OTHERS = 2 * len(COLOURS)  # other lines take none of the places reserved for policies
+_FIRST_OF_OTHERS = len(COLOURS + LATER_COLOURS)  # other lines take none of the places reserved for policies
 MANY = len(COLOURS) * len(MARKERS)  # this many lines all look different
 VARIANT = ", "  # what follows it in a label is a variant, in the same colour
 
@@ -74,7 +76,7 @@ class Look(TypedDict):
 def look_at(place: int) -> Look:
     """The look of a place in the order of colours, styles and markers."""
     return {
-        "color": COLOURS[place % len(COLOURS)],
+        "color": (COLOURS + LATER_COLOURS)[place] if place < _FIRST_OF_OTHERS else COLOURS[place % len(COLOURS)],
         # Shifted by one in each cycle, so that the first lines of two cycles differ.
         "linestyle": LINE_STYLES[(place + place // len(LINE_STYLES)) % len(LINE_STYLES)],
         "marker": MARKERS[place % len(MARKERS)],
@@ -130,12 +132,12 @@ def _plain(label: str) -> str:
 
 
 @contextlib.contextmanager
-def house_style() -> Iterator[None]:
+def house_style(families: Sequence[str] = (FAMILY,)) -> Iterator[None]:
     """Our style on top of matplotlib's defaults, ignoring the user's settings."""
     check_matplotlib()
     import matplotlib.style
 
-    with matplotlib.style.context(["default", STYLE]):
+    with matplotlib.style.context(["default", STYLE, {"font.family": list(families)}]):
         yield
 
 

@@ -14,7 +14,7 @@ from arcbandit.simulation.metrics import METRICS, Scale
 from arcbandit.simulation.results import Results
 from arcbandit.simulation.summary import Summary
 
-BAND = (0.05, 0.95)  # the quantiles of epochs between which a summary shows a lighter shade
+BAND = (0.05, 0.95)  # the quantiles of epochs between which a band lies
 GUIDE_DISTANCE = 1.6  # the factor by which a guide keeps clear of the curves
 LATE = 100  # a guide shows a slope over the last two decades
 # The columns of a simulation's figure, linear above and log-log below.
@@ -29,9 +29,22 @@ def metric_text(metric: str, prefix: str = "") -> tuple[str, str, str]:
 
 
 def metric_line(results: Results, metric: str, policy: str, label: str | None = None, place: int | None = None) -> Line:
+    """The mean of a metric over epochs, in the band between the quantiles of BAND.
+
+    Unlike mean ± half width, a band of quantiles cannot leave the range of what was recorded: that of a running sum
+    does not dip, nor below zero.
+    """
+    line = Line(label or policy, results.rounds, results.mean(metric, policy), place=place)
+    if results.epochs < 2:
+        return line
+    low, high = (results.quantile(metric, policy, share) for share in BAND)
+    return line._replace(low=low, high=high, shade=f"from the 5 % to the 95 % quantile of {results.epochs:,} epochs")
+
+
+def interval_line(results: Results, metric: str, policy: str) -> Line:
     """The mean of a metric over epochs with its 95 % interval."""
     mean = results.mean(metric, policy)
-    line = Line(label or policy, results.rounds, mean, place=place)
+    line = Line(policy, results.rounds, mean)
     if results.epochs < 2:
         return line
     half = student_quantile(results.epochs - 1) * results.standard_error(metric, policy)
@@ -85,7 +98,7 @@ def simulation_chart(results: Results, metric: str, logarithmic: bool) -> Chart:
     """A metric of every policy; for a summary of many epochs, with the band between the quantiles of BAND."""
     lines = []
     for policy in results.policies:
-        line = metric_line(results, metric, policy)
+        line = interval_line(results, metric, policy)
         if isinstance(results, Summary) and results.epochs > 1:
             low, high = (results.quantile(metric, policy, share) for share in BAND)
             line = line._replace(band_low=low, band_high=high)

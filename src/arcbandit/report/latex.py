@@ -1,0 +1,67 @@
+"""Texts as LaTeX writes them, in plain ASCII."""
+
+import unicodedata
+
+# What has a meaning of its own in LaTeX, and what its fonts lack.
+LETTERS = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "−": "$-$",
+    "–": "--",
+    "—": "---",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "≈": r"$\approx$",
+    "≠": r"$\ne$",
+    "∞": r"$\infty$",
+    "∈": r"$\in$",
+    "∝": r"$\propto$",
+    "→": r"$\to$",
+    "½": r"$\frac12$",
+    "′": r"$'$",
+    "√": r"$\surd$",
+    "°": r"$^\circ$",
+    "…": r"\dots{}",
+    "‖": r"$\|$",
+    "∧": r"$\wedge$",
+    "∪": r"$\cup$",
+    "∩": r"$\cap$",
+    "∑": r"$\sum$",
+    "≪": r"$\ll$",
+    "≫": r"$\gg$",
+    "µ": r"$\mu$",
+    "“": "``",
+    "”": "''",
+    "’": "'",
+    "é": r"\'e",
+}
+RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ᵀ", "0123456789+-()T", strict=True))
+LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋ₖₜ", "0123456789+-kt", strict=True))
+LETTERS |= {mark: f"$^{{{plain}}}$" for mark, plain in RAISED.items()}
+LETTERS |= {mark: f"$_{{{plain}}}$" for mark, plain in LOWERED.items()}
+# As Unicode names them, where LaTeX has another name.
+RENAMED = {"lamda": "lambda", "epsilon": "varepsilon"}
+
+
+def latex(text: str) -> str:
+    """A text for LaTeX; letters that are not known here stay as they are."""
+    return "".join(LETTERS.get(letter) or _greek(letter) or letter for letter in text)
+
+
+def _greek(letter: str) -> str:
+    kind, _, name = unicodedata.name(letter, "").rpartition(" ")
+    if kind not in ("GREEK SMALL LETTER", "GREEK CAPITAL LETTER"):
+        return ""
+    name = RENAMED.get(name.lower(), name.lower())
+    return f"$\\{name}$" if "SMALL" in kind else f"$\\{name.capitalize()}$"

@@ -116,6 +116,11 @@ def grows(policy, row, *shapes):
     return [lambda given, shape=shape: given.sums({row: shape}, policies={policy}) for shape in shapes]
 
 
+def beside_oplp(shape):
+    """The regret of Optimistic3, where OPLP's is a large root."""
+    return lambda given: given.sums({R: times(1e3, root)}, policies={"OPLP"}).sums({R: shape}, policies={"Optimistic3"})
+
+
 def earning(**per_round):
     def made(given):
         for policy, rate in per_round.items():
@@ -312,7 +317,10 @@ EXAMPLES = {
         grows("Optimistic3", V, log_squared, linear),
     ),
     "regret/optimistic3-regret paper": (grows("Optimistic3", R, root), grows("Optimistic3", R, log_squared, linear)),
-    "regret/optimistic3-regret ours": (grows("Optimistic3", R, log_squared), grows("Optimistic3", R, root)),
+    "regret/optimistic3-regret ours": (
+        [beside_oplp(log_squared), beside_oplp(constant)],
+        [beside_oplp(times(1e3, root)), beside_oplp(times(1e2, root))],
+    ),
     "regret/contexts-pay paper": (
         [earning(OLP=5.0, OPLP=5.0, DOC=2.0, SPOC=2.0)],
         [earning(OLP=5.0, OPLP=5.0, DOC=5.1, SPOC=2.0), earning(OLP=5.0, OPLP=1.9, DOC=2.0, SPOC=2.0)],

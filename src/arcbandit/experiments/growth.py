@@ -11,7 +11,7 @@ from arcbandit.simulation.trace import Trace
 Floats = NDArray[np.float64]
 
 # Exponents by `decade_exponent` at T = 50,000: 0 for log T, 0.12 for log² T, 0.5 for √T, 0.54 for √(T log T).
-BELOW_ROOT = 0.48
+BELOW_ROOT = 0.495  # 1/2 but for rounding
 NEAR_ROOT = (0.4, 0.6)
 # A sum whose last decade adds less than this share of it has stopped growing.
 NEGLIGIBLE = 0.002

@@ -194,8 +194,8 @@ EXPERIMENT = Experiment(
             ours=Statement(
                 "The violation does stop growing; but some runs are stuck. With 0.5 log² t plays of every pair fewer "
                 "are, at a regret that is higher for a long time.",
-                f"V gains less than {FLAT:.0%}; at least one run is stuck, and fewer are with 0.5 log² t plays of every "
-                "pair.",
+                f"V gains less than {FLAT:.0%}; at least one run is stuck, and fewer are with 0.5 log² t plays of "
+                "every pair.",
                 _oplp_is_stuck,
             ),
             why="The arms of a group compete to earn its floor, and one that was seldom played looks bad by its "

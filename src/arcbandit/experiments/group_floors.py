@@ -33,7 +33,6 @@ ROOT = (0.35, 0.65)
 SLOW = 0.45
 FLAT = 0.01  # of the violation, gained over the last decade
 STUCK = 0.2
-SELDOM = 0.005
 SHORT, ENOUGH = 0.05, 0.01  # of the floor
 
 
@@ -69,7 +68,7 @@ def _oplp_as_stated(recorded: Recorded) -> Measured:
 def _oplp_is_stuck(recorded: Recorded) -> Measured:
     trace = recorded.traces["one group"]
     share, repaired = (linear_runs(trace, policy, STUCK) for policy in ("OPLP", REPAIRED))
-    passed = _flat(trace, "OPLP") and share.interval[0] > SELDOM and repaired.count < share.count
+    passed = _flat(trace, "OPLP") and share.count > repaired.count
     return Measured(passed, f"{share} runs are linear; with 0.5 log² t plays {repaired}")
 
 
@@ -195,8 +194,8 @@ EXPERIMENT = Experiment(
             ours=Statement(
                 "The violation does stop growing; but some runs are stuck. With 0.5 log² t plays of every pair fewer "
                 "are, at a regret that is higher for a long time.",
-                f"V gains less than {FLAT:.0%}; the lower end of the 95 % interval of stuck runs is above "
-                f"{SELDOM:.1%}; and fewer are stuck with 0.5 log² t plays of every pair.",
+                f"V gains less than {FLAT:.0%}; at least one run is stuck, and fewer are with 0.5 log² t plays of "
+                "every pair.",
                 _oplp_is_stuck,
             ),
             why="The arms of a group compete to earn its floor, and one that was seldom played looks bad by its "

@@ -40,6 +40,7 @@ SHOWN = 3
 STUCK = 0.2  # lost per round: the wrong plan costs a third or more, what OPLP still learns by then less than 0.05
 STUCK_AT_ZERO = 0.1749  # the wrong plan costs 0.175 in every round
 SELDOM, OFTEN = 0.001, 0.1
+FEW = 1 / 3  # of the stuck runs that are played on
 PAIR = (1, 1)  # the second arm in the second context
 # By what the pair must exceed its radius to be tried, were all estimates exact: mu_22 (1 + price) - mu_12.
 PULL = 1.2 * (1 + 2) - 2
@@ -170,7 +171,7 @@ def _between_is_worse(recorded: Recorded) -> Measured:
 
 def _repaired(recorded: Recorded) -> Measured:
     share, still = _share(recorded, REPAIRED), _still_stuck(recorded.findings["repaired"])
-    passed = still.runs > 0 and still.count == 0
+    passed = still.runs > 0 and still.count <= FEW * still.runs
     long = LONG * recorded.settings.horizon
     return Measured(passed, f"{share} at the horizon; {still.count} of {still.runs} played on are at {long:,}")
 
@@ -352,13 +353,13 @@ EXPERIMENT = Experiment(
             ),
         ),
         Claim(
-            "a-count-floor-is-a-cure",
-            "OPLP that plays every pair at least 0.5 log² t times does not stay stuck.",
+            "a-count-floor-frees-most",
+            "OPLP that plays every pair at least 0.5 log² t times seldom stays stuck.",
             ours=Statement(
                 "Plays that do not depend on estimates take the pair over the grey line; 0.05 log² t of them do so "
                 "only after millions of rounds.",
-                f"Of the runs that are stuck at the horizon, OPLP's or its own, none is after {LONG} times as many "
-                "rounds.",
+                "Of the runs that are stuck at the horizon, OPLP's or its own, at most a third are after "
+                f"{LONG} times as many rounds.",
                 _repaired,
             ),
         ),

@@ -144,7 +144,7 @@ def reproduce(
 ) -> Reproduction:
     """Run experiments, by default all, each with its own settings except for those that are given.
 
-    A `quick` look plays a tenth of the rounds and a twentieth of the epochs, to which the tolerances of the claims do not apply.
+    A `quick` look plays a tenth of the rounds and a twentieth of the epochs; the claims' tolerances do not apply to it.
 
     With `device` "cuda" a GPU plays what fits on it; "auto" uses a GPU if available. The paper's main experiment is
     then also played over `many` epochs. `on_result` is called with each result as soon as it is there.

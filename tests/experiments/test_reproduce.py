@@ -267,12 +267,12 @@ def _said(passed, number="rock"):
         (None, False, False, Group.BEYOND, True),
     ],
 )
-def test_where_a_claim_stands_is_measured(paper, ours, is_slip, group, failed, small):
+def test_where_a_claim_stands_is_measured(paper, ours, is_slip, group, failed):
     """By the paper's statement and ours, each by itself."""
     stated = [None if passed is None else _said(passed) for passed in (paper, ours)]
     claim = Claim("moon", "The moon is cheese.", *stated, is_slip=is_slip)
     changed = dataclasses.replace(EXPERIMENTS["figure-1"], claims=(claim,))
-    (verdict,) = changed.verdicts(small["figure-1"].recorded)
+    (verdict,) = changed.verdicts(None)  # these statements look at nothing
     assert (verdict.group, verdict.failed) == (group, failed)
 
 

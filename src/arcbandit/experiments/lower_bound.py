@@ -251,7 +251,7 @@ def _line(label: str, over: list[int], found: list[Estimate]) -> Line:
     halves = [0.0 if math.isnan(one.half_width) else one.half_width for one in found]
     low = [max(mean - half, mean / 10) for mean, half in zip(means, halves, strict=True)]
     high = [mean + half for mean, half in zip(means, halves, strict=True)]
-    return Line(label, over, means, low, high, marks=True)
+    return Line(label, over, means, low, high, marks=True, shade="over their 95 % intervals")
 
 
 def _figure(recorded: Recorded) -> Sheet:

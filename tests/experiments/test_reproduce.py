@@ -34,6 +34,13 @@ SMALL = {
     "no-free-exploration": (1, 1),
     "audit": (200, 2),
     "unknown-contexts": (400, 2),
+    "one-context": (400, 4),
+    "stuck-runs": (100, 20),
+    "between": (400, 2),
+    "margin-families": (100, 2),
+    "group-floors": (400, 4),
+    "linear-bandit": (400, 2),
+    "infeasible-floors": (400, 2),
 }
 
 
@@ -68,7 +75,7 @@ def test_names_are_unique():
     """A verdict is found by its name."""
     names = [f"{name}/{claim.name}" for name, experiment in EXPERIMENTS.items() for claim in experiment.claims]
     assert len(names) == len(set(names))
-    assert len(EXPERIMENTS) == 10
+    assert len(EXPERIMENTS) == 17
 
 
 @pytest.mark.parametrize("name", ["figure-1", "no-free-exploration"])
@@ -147,8 +154,11 @@ class TestCommand:
         text = page.read_text(encoding="utf-8")
         # The one address is that of the paper, which nothing is loaded from.
         assert re.findall(r"https?://[^\"]+", text) == ["https://arxiv.org/abs/2510.12523"]
-        charts = len(_charts("figure-1"))
-        assert text.count("<img alt=") == charts + min(charts, 2)
+        result = reproduce(["figure-1"]).results[0]
+        charts = len(result.figure.charts)
+        answers = len(EXPERIMENTS["figure-1"].highlights(result.recorded))
+        # In the opening, in the answer and in the section.
+        assert text.count("<img alt=") == min(charts, 2) + answers + charts
         columns = {
             f"figure-1-{place}-{column}.pdf" for place in range(1, charts + 1) for column in ("single", "double")
         }

@@ -1,8 +1,10 @@
 """One epoch of one policy, played on this machine."""
 
+import functools
 import math
+import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,30 +48,94 @@ class Task(NamedTuple):
     rounds: int | None = None  # how many are played, if not all
 
 
-def run_task(task: Task, progress: Progress | None = None) -> tuple[Floats, Floats]:
+class Shelf:
+    """Where a thread keeps the run of its last epoch: another epoch of the same task starts from the same numbers.
+
+    To make a run anew takes longer than a short epoch.
+    """
+
+    def __init__(self) -> None:
+        self.of_thread = threading.local()
+
+    def __reduce__(self) -> tuple[type["Shelf"], tuple[()]]:
+        return Shelf, ()  # another process has runs of its own
+
+    def reused(self, task: Task) -> "Reused":
+        """The run of a task, as before its first round."""
+        kept: Reused | None = getattr(self.of_thread, "kept", None)
+        if kept is None or not kept.is_for(task):
+            kept = self.of_thread.kept = Reused(task)
+        else:
+            kept.start_over()
+        return kept
+
+
+class Reused:
+    """A run of a policy with compiled rules, and all that it started from."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.run, self.play = _compiled_run(task)
+        arrays = _arrays((self.run.learner, self.run.meters, self.run.record))
+        self.beginnings = [(array, array.copy()) for array in arrays]
+
+    def is_for(self, task: Task) -> bool:
+        """Whether it is the same task, except for the epoch."""
+        return all(
+            mine is its or name == "epoch" for name, mine, its in zip(Task._fields, self.task, task, strict=True)
+        )
+
+    def start_over(self) -> None:
+        """Forget what was played."""
+        for array, beginning in self.beginnings:
+            array[...] = beginning
+
+
+def _arrays(value: Any) -> list[Any]:
+    if isinstance(value, tuple):
+        return [array for part in value for array in _arrays(part)]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
+def run_task(task: Task, progress: Progress | None = None, shelf: Shelf | None = None) -> tuple[Floats, Floats]:
     """Play one epoch; return its sums (N_TOTALS, P) and those of floors (4, P, M) at the checkpoints."""
-    record = play_task(task, progress).record
-    return record.totals, record.by_floor
+    if shelf is None or not isinstance(task.policy, Configuration):
+        record = play_task(task, progress).record
+        return record.totals, record.by_floor
+    reused = shelf.reused(task)
+    _play_all(task, functools.partial(reused.play, epoch=task.epoch), _stretch(task), progress)
+    return reused.run.record.totals.copy(), reused.run.record.by_floor.copy()
 
 
 def play_task(task: Task, progress: Progress | None = None) -> Run:
     """Play one epoch; return the run as its last round left it."""
-    world = make_world(task)
     if isinstance(task.policy, Configuration):
-        stretch = max(1, WORK_BETWEEN_LOOKS // task.instance.n_pairs)
-        run = make_run(world, bind(task, task.policy).learner, task)
-        play = player_of(task.policy.kind, run)
+        run, play = _compiled_run(task)
+        _play_all(task, play, _stretch(task), progress)
     else:
-        stretch = PLAIN_ROUNDS_BETWEEN_LOOKS
-        run = make_run(world, blank_learner(task.instance, task.available, task.horizon), task)
+        run = make_run(make_world(task), blank_learner(task.instance, task.available, task.horizon), task)
         play = plain_player(task.policy, problem_of(task.instance, task.available, task.horizon), run)
+        _play_all(task, play, PLAIN_ROUNDS_BETWEEN_LOOKS, progress)
+    return run
+
+
+def _compiled_run(task: Task) -> tuple[Run, Callable[..., None]]:
+    configuration = cast(Configuration, task.policy)
+    run = make_run(make_world(task), bind(task, configuration).learner, task)
+    return run, player_of(configuration.kind, run)
+
+
+def _stretch(task: Task) -> int:
+    return max(1, WORK_BETWEEN_LOOKS // task.instance.n_pairs)
+
+
+def _play_all(task: Task, play: Callable[[int, int], None], stretch: int, progress: Progress | None) -> None:
     rounds = task.horizon if task.rounds is None else task.rounds
     for first in range(1, rounds + 1, stretch):
         last = min(first + stretch - 1, rounds)
         play(first, last)
         if progress is not None:
             progress(last - first + 1)
-    return run
 
 
 def make_run(world: World, learner: Learner, task: Task) -> Run:

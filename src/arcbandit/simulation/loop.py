@@ -78,10 +78,11 @@ class Run(NamedTuple):
     record: Record
 
 
-def play(numbers, first, last):
-    """Play rounds of a packed run."""
+def play(numbers, epoch, first, last):
+    """Play rounds of an epoch of a packed run."""
     run = unpack(numbers)
-    play_rounds(run.world, run.learner, run.meters, run.stream, first, last, run.record)
+    stream = Stream(run.stream.seed, epoch, 0)
+    play_rounds(run.world, run.learner, run.meters, stream, first, last, run.record)
 
 
 @functools.cache
@@ -95,12 +96,15 @@ def _player(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool
     return bound(entry_kernel, play, play_rounds=loop_of(allocate, learn, plans), unpack=unpacker(kind))
 
 
-def player_of(rule: Any, run: Run) -> Callable[[int, int], None]:
-    """A function that plays the rounds of a run, from a first to a last one, by a rule (a policy class)."""
+def player_of(rule: Any, run: Run) -> Callable[..., None]:
+    """A function that plays the rounds of a run, from a first to a last one, by a rule (a policy class).
+
+    A third argument is the epoch whose random numbers are drawn, by default that of the run's stream.
+    """
     numbers = packed(run)
     compiled = _player(rule.allocate, rule.learn, rule.plans, kind_of(run)).compiled
 
-    def play_stretch(first: int, last: int, _kept: Run = run) -> None:
-        compiled(numbers, first, last)
+    def play_stretch(first: int, last: int, epoch: int = run.stream.epoch, _kept: Run = run) -> None:
+        compiled(numbers, epoch, first, last)
 
     return play_stretch

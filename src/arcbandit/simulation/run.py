@@ -33,7 +33,7 @@ from arcbandit.simulation.device import (
     to_host,
     use_cuda,
 )
-from arcbandit.simulation.epoch import Progress, Task, bind, find_optimum, make_world, one_round, run_task
+from arcbandit.simulation.epoch import Progress, Shelf, Task, bind, find_optimum, make_world, one_round, run_task
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
 from arcbandit.simulation.playable import Policies, labelled_policies
@@ -270,9 +270,10 @@ def _folded(
 
 
 def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> Iterator[tuple[Floats, Floats]]:
+    shelf = Shelf()
     if jobs == 1:
         for task in tasks:
-            yield run_task(task, progress)
+            yield run_task(task, progress, shelf)
         return
     # One round compiles all that a policy needs; workers that compiled at the same time would only wait for each other.
     for task in {task.label: task for task in reversed(tasks)}.values():
@@ -280,7 +281,9 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
     parallel = joblib.Parallel(
         n_jobs=-1 if jobs is None else min(int(jobs), len(tasks)), prefer="threads", return_as="generator"
     )
-    for task, result in zip(tasks, parallel(joblib.delayed(run_task)(task) for task in tasks), strict=True):
+    for task, result in zip(
+        tasks, parallel(joblib.delayed(run_task)(task, None, shelf) for task in tasks), strict=True
+    ):
         if progress is not None:
             progress(task.horizon)
         yield result

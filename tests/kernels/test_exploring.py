@@ -23,6 +23,19 @@ ROUNDS = 700 if COMPILED else 25
 FOREVER = 1e18
 
 
+@pytest.fixture(autouse=True)
+def small_ones_keep_too(monkeypatch):
+    """What large problems do is tested on small ones, which would be fast enough without."""
+    monkeypatch.setattr("arcbandit.policies.state.PAIRS_TO_LOOK_AT", FEW_PAIRS)
+
+
+def test_only_large_problems_keep(monkeypatch):
+    monkeypatch.undo()
+    for n_contexts, keeps in ((64, False), (65, True)):
+        learner = policy("olp").for_instance(random_instance(16, n_contexts), seed=1).learner
+        assert (learner.planner.unplayed != ()) == keeps
+
+
 def random_instance(n_arms, n_contexts, *, tightness=0.8, groups=(), noise_scale=0.3, shift=0.0, unit=1.0):
     random = np.random.default_rng([n_arms, n_contexts])
     means = unit * (random.random((n_arms, n_contexts)) + 0.1 + shift)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from arcbandit.experiments.our_instances import instance_named
+from arcbandit.experiments.played import Played
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
 from arcbandit.report.charts import Sheet
 from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.epoch import Progress
-from arcbandit.simulation.run import fits_device, simulate
+from arcbandit.simulation.run import fits_device
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
 
@@ -185,12 +186,12 @@ class Experiment:
         """Its share of a progress bar."""
         return sum(run.work(settings) for run in self.runs(settings)) + self.compute_rounds(settings)
 
-    def record(self, settings: Settings, progress: Work | None = None) -> Recorded:
-        """Run it from scratch."""
+    def record(self, settings: Settings, progress: Work | None = None, played: Played | None = None) -> Recorded:
+        """Run it from scratch, except for runs that other experiments have played."""
         advance: Work = progress if progress is not None else lambda work: None
         recorded = Recorded(settings)
         for run in self.runs(settings):
-            kept = play(run, settings, _counted(advance, run.work(settings) / run.rounds))
+            kept = play(run, settings, _counted(advance, run.work(settings) / run.rounds), played)
             if isinstance(kept, Summary):
                 recorded.summaries[run.label] = kept
             else:
@@ -250,12 +251,14 @@ def _instances(names: Iterable[str]) -> str:
     return ", ".join(name if count == 1 else f"{name} ({count} values)" for name, count in values.items())
 
 
-def play(run: Run, settings: Settings, progress: Progress | None = None) -> Trace | Summary:
+def play(
+    run: Run, settings: Settings, progress: Progress | None = None, played: Played | None = None
+) -> Trace | Summary:
     """Simulate a run, on the CPU if it is small or does not fit on the device."""
     instance = instance_named(run.instance)
     device = device_for(run.epochs, settings)
     fits = device == "cpu" or fits_device(instance, run.policies, run.horizon)
-    return simulate(
+    return (played or Played()).simulate(
         instance,
         run.policies,
         run.horizon,

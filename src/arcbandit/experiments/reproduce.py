@@ -35,6 +35,7 @@ from arcbandit.experiments.checklist import CHECKLIST
 from arcbandit.experiments.experiment import Experiment, Settings, Verdict
 from arcbandit.experiments.paper import PAPER
 from arcbandit.experiments.paper_instances import nu
+from arcbandit.experiments.played import Played
 from arcbandit.experiments.result import Result
 from arcbandit.experiments.telling import FIGURE_SUFFIXES, FIGURES_FOLDER, Drawn, draw
 from arcbandit.inputs.values import whole
@@ -184,6 +185,7 @@ def reproduce(
     # One round, so that the first experiment's time is its own.
     simulate(nu(), ["olp"], 1, 1, jobs=1)
     done = 0.0
+    played = Played()
     results: list[Result] = []
     for one in chosen:
 
@@ -195,7 +197,7 @@ def reproduce(
 
         advance(0)
         start = time.perf_counter()
-        recorded = one.record(settings[one.name], advance)
+        recorded = one.record(settings[one.name], advance, played)
         verdicts = one.verdicts(recorded)
         seconds = time.perf_counter() - start
         results.append(Result(one, recorded, verdicts, seconds))

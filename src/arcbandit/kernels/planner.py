@@ -59,7 +59,7 @@ def make_planner(
 ) -> Planner:
     """A planner for problems of this shape that has planned nothing yet.
 
-    `keeps_unplayed`: for a rule that plans with confidence bounds, and more pairs than FEW_PAIRS. Without, kernels are
+    `keeps_unplayed`: for a rule that plans with confidence bounds, and more than FEW_PAIRS pairs. Without, kernels are
     compiled without what keeps unplayed pairs.
     """
     unplayed = make_unplayed(n_arms, n_contexts, n_rows) if keeps_unplayed else ()

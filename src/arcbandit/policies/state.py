@@ -11,7 +11,6 @@ from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
-from arcbandit.kernels.bounds import FEW_PAIRS
 from arcbandit.kernels.confidence import ByPair, make_statistics
 from arcbandit.kernels.planner import make_planner
 from arcbandit.policies.configuration import Configuration
@@ -28,6 +27,10 @@ from arcbandit.policies.learner import (
 from arcbandit.policies.rounds import Work, WorkKernels, work_kernels
 
 Name = str | int
+
+# Up to so many pairs, an exploring round looks at all of them in tens of microseconds. To keep what is known of
+# unplayed ones would be faster, but takes memory, and kernels that must be compiled for it.
+PAIRS_TO_LOOK_AT = 1024
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ def make_learner(
     planner: Any = ()  # without one there is less to compile
     if kind.plans:
         # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them.
-        keeps = available.size > FEW_PAIRS and not configuration.estimate_contexts
+        keeps = available.size > PAIRS_TO_LOOK_AT and not configuration.estimate_contexts
         planner = make_planner(n_arms, n_contexts, len(floors), rows.arm_rows.shape[1], keeps_unplayed=keeps)
     return Learner(
         problem=KnownProblem(

@@ -83,6 +83,7 @@ class Unsaid(Even):
     allocate = staticmethod(play_anything)
 
 
+@pytest.mark.slow
 def test_a_sound_rule_passes():
     checks.check_policy(Even)
     checks.check_policy(Even())

@@ -27,6 +27,7 @@ def test_the_readme_has_examples():
     assert INSTANCE_FILES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_python_examples_of_the_readme_run(example, capsys):
     """What a new user pastes first works, and prints something."""

@@ -63,6 +63,7 @@ def random_instance(seed):
 
 
 class TestPrintedTables:
+    @pytest.mark.slow
     def test_nu(self):
         """Optimal allocation, active set and constants of the numerical section."""
         found = analyse(nu())

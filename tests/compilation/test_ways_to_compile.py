@@ -10,6 +10,7 @@ import pytest
 from arcbandit.compilation.compile import config
 from tests.compilation.small_package import INNER, lines
 from tests.kernels.modes import COMPILED
+from tests.long import each_of
 
 pytestmark = [
     pytest.mark.slow,  # each test starts processes of its own
@@ -77,7 +78,7 @@ class TestTheWayToCompile:
     def test_is_the_fast_one_if_the_variable_says_no(self, settings):
         assert lines(SMALL_WAY, **settings, ARCBANDIT_PLAIN_NUMBA="0")[-1] == "fast 0"
 
-    @pytest.mark.parametrize("change", CHANGES_IN_NUMBA)
+    @pytest.mark.parametrize("change", each_of(["a stage fails"], CHANGES_IN_NUMBA))
     def test_is_another_with_one_warning_where_numba_has_changed(self, settings, change):
         """Whether on import or with the first compilation; the answer comes all the same, and is cached."""
         for counts in ("0 1", "1 0"):

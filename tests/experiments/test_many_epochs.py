@@ -151,6 +151,7 @@ def test_what_is_left_out_is_said(many):
     assert rows["OLP, R"] == "below 0.0001"
 
 
+@pytest.mark.slow
 def test_the_shortest_horizon_has_a_figure_and_a_table():
     """One round has no decade before it, and no power."""
     one = EXPERIMENT.record(SETTINGS._replace(horizon=1, epochs=2))

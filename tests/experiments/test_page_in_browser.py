@@ -10,6 +10,7 @@ import pytest
 
 from arcbandit.experiments import many_epochs
 from arcbandit.experiments.reproduce import EXPERIMENTS, reproduce, save
+from arcbandit.experiments.telling import draw
 from tests.experiments.chromium import Chromium
 
 pytestmark = pytest.mark.slow  # a reproduction is made for it
@@ -55,7 +56,9 @@ def made(tmp_path_factory):
     first, *others = found.results
     over_many = reproduce([many_epochs.NAME], horizon=200, epochs=20, seed=4).results
     found = replace(found, results=(first, *over_many, *others))
-    save(found, folder)
+    # Files for print take most of the time, and are looked at elsewhere: here those of the first experiment must do.
+    first, *others = found.results
+    save(found, folder, [draw(first), *(draw(one, quick=True) for one in others)])
     return found, folder
 
 

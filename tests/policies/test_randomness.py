@@ -18,6 +18,8 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.planner import Coefficient
 from arcbandit.policies.registry import POLICIES, restore
 
+pytestmark = pytest.mark.slow  # many draws each, for few false alarms
+
 RATE = 1e-6
 DECISIONS = 20_000
 WORKERS = 8

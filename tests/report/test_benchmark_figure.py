@@ -33,6 +33,7 @@ def test_has_the_median_of_each_series_between_its_quartiles():
     assert list(lines[SERIES["scipy linprog"]].y) == pytest.approx([2e-5, 5e-5])
 
 
+@pytest.mark.slow
 def test_is_drawn_with_times_on_its_axis():
     (axes,) = draw_chart(chart(RESULTS)).get_axes()
     assert "10 µs" in [label.get_text() for label in axes.get_yticklabels()]

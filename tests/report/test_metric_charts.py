@@ -95,6 +95,7 @@ class TestTheFigure:
             shape = (np.log(rounds) / np.log(rounds[-1])) ** 2
             np.testing.assert_allclose(below.get_ydata() / below.get_ydata()[-1], shape)
 
+    @pytest.mark.slow
     def test_performance_is_shown_against_the_best_plan(self, trace):
         """The guide ends at f* T."""
         for axes in draw(trace).get_axes()[2::3]:

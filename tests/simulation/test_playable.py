@@ -123,6 +123,7 @@ class TestMethodsOfItsOwn:
         with pytest.raises(InvalidInputError, match="OLP has its own decide"):
             simulate(NU, [given], horizon=10)
 
+    @pytest.mark.slow
     def test_are_refused_by_the_audit(self):
         with pytest.raises(InvalidInputError, match=r"^policy must leave the methods .* Stubborn has its own decide"):
             audit(NU, Stubborn(), horizon=10)
@@ -188,6 +189,7 @@ class TestWhatIsPlayed:
 
 @pytest.mark.usefixtures("no_rounds")
 class TestWhatHasLearnt:
+    @pytest.mark.slow
     @pytest.mark.parametrize("way", ["decided", "learnt", "learnt many", "restored"])
     def test_is_refused(self, way):
         """It would be played as if it had not."""
@@ -270,6 +272,7 @@ class TestAnotherProblem:
         with pytest.raises(InvalidInputError, match="other available pairs than the argument `available`"):
             simulate(NU, [OLP().for_instance(NU)], horizon=10, available=mask)
 
+    @pytest.mark.slow
     def test_the_audit_says_so_too(self):
         with pytest.raises(InvalidInputError, match=r"^policy must be made for the problem"):
             audit(NU, OLP([0.1, 0.1], [0.5, 0.5]), horizon=10)

@@ -25,6 +25,7 @@ def mean(metric, place=-1):
     return float(metric[:, place].mean())
 
 
+@pytest.mark.slow
 class TestOnNu:
     def test_olp_has_little_regret_and_violation_like_the_root_of_time(self, main):
         """R 35 to 70, under 15 of it after round 5,000; V 1,650 to 1,850, about 485 at round 5,000."""

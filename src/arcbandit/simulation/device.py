@@ -77,7 +77,7 @@ def play_on_device(
     learner, rule = bound.learner, type(bound)
     n_rows = learner.problem.floors.shape[0]
     entries = entries_of({"world": world} | tuples_of(learner, window))
-    loop = loop_of(rule.allocate, rule.learn, rule.plans)
+    loop = loop_of(rule.allocate, rule.learn, rule.plans, world.audited)
     play = play_kernel(loop, tuple(field for field, _ in entries))
     shared = [
         cuda.to_device(value) if isinstance(value, np.ndarray) else value for field, value in entries if field.shared

@@ -30,6 +30,7 @@ from arcbandit.simulation.world import World, draw_reward
 rule_allocate: Any = None
 rule_learn: Any = None
 PLANS: bool = False
+AUDITED: bool = False
 play_rounds: Any = None
 unpack: Any = None
 
@@ -57,7 +58,7 @@ def rounds(world, learner, meters, stream, first, last, record):
         if PLANS:
             matched = is_of_basis(outcome) and has_optimal_set(world, learner.planner, outcome, meters)
             meters.totals[Total.OPTIMAL_SET] += 1.0 if matched else 0.0
-            if world.audited:
+            if AUDITED:
                 sigma = learner.settings[0].noise_scale
                 audit(world, learner, sigma, t, outcome, matched, regret, violation, meters)
         record_reward(learner.statistics, arm, context, reward)
@@ -86,14 +87,17 @@ def play(numbers, epoch, first, last):
 
 
 @functools.cache
-def loop_of(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool) -> Any:
-    """The kernel `play_rounds(world, learner, meters, stream, first, last, record)` of a rule."""
-    return bound(kernel, rounds, rule_allocate=allocate, rule_learn=learn, PLANS=plans)
+def loop_of(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, audited: bool = False) -> Any:
+    """The kernel `play_rounds(world, learner, meters, stream, first, last, record)` of a rule.
+
+    What an audit counts is much to compile, so only the loop of an audited world has it.
+    """
+    return bound(kernel, rounds, rule_allocate=allocate, rule_learn=learn, PLANS=plans, AUDITED=audited)
 
 
 @functools.cache
-def _player(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, kind: Any) -> Any:
-    return bound(entry_kernel, play, play_rounds=loop_of(allocate, learn, plans), unpack=unpacker(kind))
+def _player(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, audited: bool, kind: Any) -> Any:
+    return bound(entry_kernel, play, play_rounds=loop_of(allocate, learn, plans, audited), unpack=unpacker(kind))
 
 
 def player_of(rule: Any, run: Run) -> Callable[..., None]:
@@ -102,7 +106,7 @@ def player_of(rule: Any, run: Run) -> Callable[..., None]:
     A third argument is the epoch whose random numbers are drawn, by default that of the run's stream.
     """
     numbers = packed(run)
-    compiled = _player(rule.allocate, rule.learn, rule.plans, kind_of(run)).compiled
+    compiled = _player(rule.allocate, rule.learn, rule.plans, run.world.audited, kind_of(run)).compiled
 
     def play_stretch(first: int, last: int, epoch: int = run.stream.epoch, _kept: Run = run) -> None:
         compiled(numbers, epoch, first, last)

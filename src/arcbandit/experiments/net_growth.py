@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arcbandit.estimates import Estimate, estimate, student_quantile
-from arcbandit.experiments.growth import Floats, nearest
+from arcbandit.estimates import Estimate, estimate
+from arcbandit.experiments.growth import Floats, nearest, ratio_exponent
+from arcbandit.experiments.shares import wilson
 from arcbandit.simulation.trace import Trace
 
 
@@ -28,14 +29,7 @@ def net_exponent(trace: Trace, metric: str, policy: str) -> Estimate:
     late, early = gained(trace, metric, policy), gained(trace, metric, policy, 2)
     if early.mean() <= 0.0:
         return Estimate(math.nan, math.nan)
-    if late.mean() <= 0.0:
-        return Estimate(-math.inf, 0.0)
-    exponent = math.log10(float(late.mean() / early.mean()))
-    if len(late) < 2:
-        return Estimate(exponent, math.nan)
-    relative = late / late.mean() - early / early.mean()
-    deviation = float(relative.std(ddof=1)) / math.sqrt(len(late)) / math.log(10.0)
-    return Estimate(exponent, student_quantile(len(late) - 1) * deviation)
+    return ratio_exponent(early, late, math.log(10.0))
 
 
 def within(one: Estimate, low: float, high: float) -> bool:
@@ -66,11 +60,7 @@ class Share:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval."""
-        z, share = 1.96, self.count / self.runs
-        centre = (share + z * z / (2 * self.runs)) / (1 + z * z / self.runs)
-        half = z / (1 + z * z / self.runs)
-        half *= math.sqrt(share * (1 - share) / self.runs + z * z / (4 * self.runs**2))
-        return max(centre - half, 0.0), min(centre + half, 1.0)
+        return wilson(self.count, self.runs)
 
     def __str__(self) -> str:
         low, high = self.interval

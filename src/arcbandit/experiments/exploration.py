@@ -4,7 +4,7 @@ Each epoch is one run, looked at after 100, 1,000, 10,000 ... rounds: what a dec
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import joblib
@@ -15,7 +15,8 @@ from arcbandit.estimates import Estimate, estimate, student_quantile
 from arcbandit.experiments.growth import ratio_exponent
 from arcbandit.instance import Instance
 from arcbandit.kernels.confidence import ByPair
-from arcbandit.planning import plan
+from arcbandit.planning import Plan, plan
+from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.registry import policy as policy_by_name
 from arcbandit.simulation.epoch import Task, bind, make_run, make_world
 from arcbandit.simulation.loop import player_of
@@ -71,27 +72,53 @@ def decades(horizon: int, count: int = 4) -> tuple[int, ...]:
     return tuple(sorted({horizon // 10**place for place in range(count)} - {0}))
 
 
-def explore(
-    name: str, instance: Instance, horizons: tuple[int, ...], seed: int, epochs: Iterable[int], jobs: int | None
-) -> Exploration:
-    """Play epochs of a policy, by their numbers, to the last of some horizons."""
-    optimum = plan(instance)
-    policy = policy_by_name(name)
-    end = np.array(horizons, dtype=np.int64)
+class Epochs(NamedTuple):
+    """Epochs of a policy, by their numbers, played to the last of some horizons."""
 
-    def play(epoch: int) -> tuple[Floats, Floats, list[float]]:
-        task = Task(instance, name, policy, "gaussian", None, optimum, math.nan, horizons[-1], seed, epoch, end, 0)
-        run = make_run(make_world(task), bind(task, policy).learner, task)
-        stretch = player_of(policy.kind, run)
-        plays = []
-        for first, last in zip((0, *horizons), horizons, strict=False):
-            stretch(first + 1, last)
-            plays.append(float(run.learner.statistics.by_pair[ByPair.PULLS][PAIR]))
-        return run.record.totals[Total.REGRET], run.record.totals[Total.VIOLATION], plays
+    name: str
+    instance: Instance
+    horizons: tuple[int, ...]
+    seed: int
+    numbers: range
 
+
+def explore(parts: Sequence[Epochs], jobs: int | None) -> list[Exploration]:
+    """Play all parts, in parallel over their epochs."""
+    tasks = [(part, plan(part.instance), policy_by_name(part.name), epoch) for part in parts for epoch in part.numbers]
     parallel = joblib.Parallel(n_jobs=-1 if jobs is None else jobs, prefer="threads")
-    played = parallel(joblib.delayed(play)(epoch) for epoch in epochs)
-    return Exploration(horizons, *(np.array(part) for part in zip(*played, strict=True)))
+    played = iter(parallel(joblib.delayed(_explored)(*task) for task in tasks))
+    found = []
+    for part in parts:
+        own = [next(played) for _ in part.numbers]
+        found.append(Exploration(part.horizons, *(np.array(values) for values in zip(*own, strict=True))))
+    return found
+
+
+def _explored(part: Epochs, optimum: Plan, policy: Configuration, epoch: int) -> tuple[Floats, Floats, list[float]]:
+    """The regret, the violation and the plays of the pair at each horizon of an epoch."""
+    ends = part.horizons
+    checkpoints = np.array(ends, dtype=np.int64)
+    task = Task(
+        part.instance,
+        part.name,
+        policy,
+        "gaussian",
+        None,
+        optimum,
+        math.nan,
+        ends[-1],
+        part.seed,
+        epoch,
+        checkpoints,
+        0,
+    )
+    run = make_run(make_world(task), bind(task, policy).learner, task)
+    stretch = player_of(policy.kind, run)
+    plays = []
+    for first, last in zip((0, *ends), ends, strict=False):
+        stretch(first + 1, last)
+        plays.append(float(run.learner.statistics.by_pair[ByPair.PULLS][PAIR]))
+    return run.record.totals[Total.REGRET], run.record.totals[Total.VIOLATION], plays
 
 
 def longer_and_shorter(longer: Exploration, shorter: Exploration) -> Exploration:

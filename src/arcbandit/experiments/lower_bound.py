@@ -24,7 +24,7 @@ from arcbandit.experiments.experiment import (
     named,
     scaled,
 )
-from arcbandit.experiments.exploration import Exploration, decades, explore, fitted, longer_and_shorter
+from arcbandit.experiments.exploration import Epochs, Exploration, decades, explore, fitted, longer_and_shorter
 from arcbandit.experiments.growth import BELOW_ROOT, high_end, low_end, mean_exponent, power, slower_than_root
 from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.policies.registry import POLICIES
@@ -99,18 +99,26 @@ def _compute(settings: Settings, progress: Progress) -> dict[str, Any]:
     nominal, other = paper_instance("nu-nominal"), paper_instance(f"nu-lower-bound:{EPSILON}")
     ends = decades(settings.horizon)
     long = _long_horizon(settings)
-    found: dict[str, Exploration] = {}
-    regrets: dict[str, list[float]] = {}
+    parts: list[Epochs] = []
     for name, wanted in CONSISTENT.items():
         epochs = max(2, scaled(settings, wanted, EPOCHS))
-        longer = explore(name, nominal, (*ends, long), settings.seed, range(epochs), settings.jobs)
         rest = range(epochs, max(settings.epochs, epochs + 1))
-        shorter = explore(name, nominal, ends, settings.seed, rest, settings.jobs)
-        elsewhere = explore(name, other, (*ends, long), settings.seed, range(OTHER_EPOCHS), settings.jobs)
+        parts += [
+            Epochs(name, nominal, (*ends, long), settings.seed, range(epochs)),
+            Epochs(name, other, (*ends, long), settings.seed, range(OTHER_EPOCHS)),
+            Epochs(name, nominal, ends, settings.seed, rest),
+        ]
+    # The longest first, so that no processor waits long for the last one.
+    order = sorted(range(len(parts)), key=lambda place: -parts[place].horizons[-1])
+    played = dict(zip(order, explore([parts[place] for place in order], settings.jobs), strict=True))
+    found: dict[str, Exploration] = {}
+    regrets: dict[str, list[float]] = {}
+    for place, name in enumerate(CONSISTENT):
+        longer, elsewhere, shorter = (played[3 * place + part] for part in range(3))
         label = POLICIES[name].__name__
         found[label] = longer_and_shorter(longer, shorter)
         regrets[label] = elsewhere.regret.mean(axis=0).tolist()
-        progress((epochs + OTHER_EPOCHS) * long + len(rest) * settings.horizon)
+    progress(sum(len(part.numbers) * part.horizons[-1] for part in parts))
     return {"exploration": found, "regret_on_other": regrets}
 
 

@@ -4,6 +4,7 @@ How often each claim held over many seeds is counted by `seeds` and kept in seed
 taken from the median epoch (the fallback at a margin of 0.01).
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -37,10 +38,11 @@ from arcbandit.experiments.paper import PAPER
 from arcbandit.experiments.paper_instances import nu
 from arcbandit.experiments.played import Played
 from arcbandit.experiments.result import Result
-from arcbandit.experiments.telling import FIGURE_SUFFIXES, FIGURES_FOLDER, Drawn, draw
+from arcbandit.experiments.telling import FIGURES_FOLDER, Drawn, draw
 from arcbandit.inputs.values import whole
 from arcbandit.report.files import write_whole
 from arcbandit.report.look import check_matplotlib
+from arcbandit.report.pencil import draw_here, other_process
 from arcbandit.report.reproduction.entries import Story
 from arcbandit.report.reproduction.page import reproduction_page
 from arcbandit.report.reproduction.results import results_json, results_latex, results_text
@@ -215,7 +217,7 @@ def _quick(usual: Settings, horizon: int | None, epochs: int | None) -> Settings
     )
 
 
-def check_folder(folder: str | os.PathLike[str], experiments: Sequence[Experiment] = ()) -> Path:
+def check_folder(folder: str | os.PathLike[str]) -> Path:
     """The folder, if the reproduction can be written there; checked before there is anything to write."""
     check_matplotlib()
     target = Path(folder)
@@ -229,7 +231,7 @@ def check_folder(folder: str | os.PathLike[str], experiments: Sequence[Experimen
         raise InvalidInputError(f"{target}: cannot be written to.")
     if (target / FIGURES_FOLDER).exists() and not (target / FIGURES_FOLDER).is_dir():
         raise InvalidInputError(f"{target / FIGURES_FOLDER}: is a file, but must be a folder.")
-    for name in (PAGE_NAME, *RESULTS, *(f"{one.name}{suffix}" for one in experiments for suffix in FIGURE_SUFFIXES)):
+    for name in (PAGE_NAME, *RESULTS):
         if (target / name).is_dir():
             raise InvalidInputError(f"{target / name}: is a folder, but must be a file.")
     return target
@@ -237,7 +239,7 @@ def check_folder(folder: str | os.PathLike[str], experiments: Sequence[Experimen
 
 def save(reproduction: Reproduction, folder: str | os.PathLike[str], drawn: Sequence[Drawn] | None = None) -> Path:
     """Write the figures, the results and, last, the page; return the path of the page."""
-    target = check_folder(folder, [result.experiment for result in reproduction.results])
+    target = check_folder(folder)
     parts = [draw(result, quick=reproduction.quick) for result in reproduction.results] if drawn is None else drawn
     for part in parts:
         for name, content in part.files.items():
@@ -267,9 +269,13 @@ def reproduce_to(
     """Run experiments and write their page; figures are drawn while the next experiment runs."""
     # A wrong name, or a device that is not available, must not leave a folder behind.
     find(names)
-    chosen = find(names, on_device=use_cuda(device))
-    target = check_folder(folder, chosen)
-    with ThreadPoolExecutor(max_workers=1) as pencil:
+    on_device = use_cuda(device)
+    target = check_folder(folder)
+    with contextlib.ExitStack() as stack:
+        # With one experiment there is nothing to do while it is drawn.
+        several = len(find(names, on_device=on_device)) > 1
+        draw_chart = stack.enter_context(other_process()) if several else draw_here
+        pencil = stack.enter_context(ThreadPoolExecutor(max_workers=1))
         drawing: list[Future[Drawn]] = []
         found = reproduce(
             names,
@@ -281,7 +287,7 @@ def reproduce_to(
             many=many,
             quick=quick,
             progress=progress,
-            on_result=lambda result: drawing.append(pencil.submit(draw, result, quick=quick)),
+            on_result=lambda result: drawing.append(pencil.submit(draw, result, quick=quick, draw_chart=draw_chart)),
         )
         if progress is not None:
             progress("drawing", 1.0)

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 
@@ -84,19 +85,26 @@ def _derive(recorded: Recorded) -> dict[str, Any]:
         "played_on": (OPLP().unbound(), found[:MOST_PLAYED_ON]),
         "repaired": (OTHERS[REPAIRED], np.union1d(own, found[:MOST_PLAYED_ON])),
     }
-    played = {
-        name: [replay("costly-floor", policy, PAIR, int(epoch), settings.seed, ends) for epoch in epochs]
-        for name, (policy, epochs) in chosen.items()
-    }
     close = np.array(_checkpoints(settings.horizon), dtype=np.int64)
     typical = int(np.argsort(slopes)[len(slopes) // 2])
-    closely = (*found[:SHOWN], typical)
-    looked_at = [replay("costly-floor", OPLP().unbound(), PAIR, int(one), settings.seed, close) for one in closely]
+    chosen["looked_at"] = (OPLP().unbound(), np.array((*found[:SHOWN], typical)))
+    parallel = joblib.Parallel(n_jobs=-1 if settings.jobs is None else settings.jobs, prefer="threads")
+    histories = iter(
+        parallel(
+            joblib.delayed(replay)(
+                "costly-floor", policy, PAIR, int(epoch), settings.seed, close if name == "looked_at" else ends
+            )
+            for name, (policy, epochs) in chosen.items()
+            for epoch in epochs
+        )
+    )
+    played = {name: [next(histories) for _ in epochs] for name, (_, epochs) in chosen.items()}
+    *looked_at, ordinary = played.pop("looked_at")
     return {
         "stuck": found,
         **played,
-        "ordinary": looked_at[-1],
-        "looked_at": looked_at[:-1],
+        "ordinary": ordinary,
+        "looked_at": looked_at,
         "gap": float(analyse(costly_floor()).suboptimality_gap or math.nan),
     }
 

@@ -1,24 +1,21 @@
 """From results to what the page shows: figures drawn, claims and settings in words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from arcbandit.experiments.experiment import Measured, Recorded, Statement, Verdict
 from arcbandit.experiments.kept_seeds import held_in_words
 from arcbandit.experiments.result import Result
-from arcbandit.report.charts import Sheet, is_zero
-from arcbandit.report.figures import sheet_files
-from arcbandit.report.fonts import small_families
-from arcbandit.report.print_sizes import COLUMN_WIDTHS, column_file
+from arcbandit.report.pencil import Draw, draw_here
 from arcbandit.report.reproduction.entries import (
     ClaimEntry,
+    DrawnPanel,
     ExperimentEntry,
     HighlightEntry,
     StatementEntry,
 )
 from arcbandit.report.reproduction.panels import drawn_panels
 
-FIGURE_SUFFIXES = (".png", ".pdf")  # of all charts of an experiment on one sheet
 FIGURES_FOLDER = "figures"  # of single charts at print size
 COLUMN_NAMES = {"single": "one column", "double": "two columns"}
 
@@ -30,27 +27,23 @@ class Drawn(NamedTuple):
     files: dict[str, bytes]  # by path in the folder
 
 
-def draw(result: Result, *, quick: bool = False) -> Drawn:
+def draw(result: Result, *, quick: bool = False, draw_chart: Draw = draw_here) -> Drawn:
     """Draw the figures of a result; a quick look draws those of the page alone."""
     figure, name = result.figure, result.experiment.name
-    if quick:
-        return Drawn(entry_of(result, figure, [{} for _ in figure.charts]), {})
-    sheets = sheet_files(figure, FIGURE_SUFFIXES, small_families())
-    files = {f"{name}{suffix}": content for suffix, content in sheets.items()}
+    files: dict[str, bytes] = {}
+    pictures: list[bytes] = []
     links: list[dict[str, str]] = []
     for place, chart in enumerate(figure.charts, start=1):
-        links.append({})
-        for column in () if is_zero(chart) else COLUMN_WIDTHS:
-            content = column_file(chart, column)
-            if content is not None:
-                path = f"{FIGURES_FOLDER}/{name}-{place}-{column}.pdf"
-                files[path] = content
-                links[-1][COLUMN_NAMES[column]] = path
-    return Drawn(entry_of(result, figure, links), files)
+        svg, columns = draw_chart(chart, for_print=not quick)
+        pictures.append(svg)
+        paths = {column: f"{FIGURES_FOLDER}/{name}-{place}-{column}.pdf" for column in columns}
+        links.append({COLUMN_NAMES[column]: path for column, path in paths.items()})
+        files |= {path: columns[column] for column, path in paths.items()}
+    return Drawn(entry_of(result, drawn_panels(figure, pictures, links)), files)
 
 
-def entry_of(result: Result, figure: Sheet, links: Sequence[dict[str, str]]) -> ExperimentEntry:
-    """A result as the page shows it; `links` are the files of each chart."""
+def entry_of(result: Result, panels: tuple[DrawnPanel, ...]) -> ExperimentEntry:
+    """A result as the page shows it."""
     experiment, recorded = result.experiment, result.recorded
     return ExperimentEntry(
         experiment.name,
@@ -58,7 +51,7 @@ def entry_of(result: Result, figure: Sheet, links: Sequence[dict[str, str]]) -> 
         experiment.about_of(recorded),
         experiment.source,
         tuple(claim_entry(verdict) for verdict in result.verdicts),
-        drawn_panels(figure, links),
+        panels,
         result.tables,
         tuple(HighlightEntry(one.group.value, one.sentence, one.chart) for one in experiment.highlights(recorded)),
         _settings(result) | {"seconds": f"{result.seconds:.1f}"},

@@ -100,6 +100,8 @@ def _summed(settings: Settings) -> tuple[tuple[int, int], int]:
 
 
 def _compute(settings: Settings, progress: Progress) -> dict[str, Any]:
+    constants = {name: analyse(entry.build()) for name, entry in PAPER_INSTANCES.items()}
+    analyses = {name: constants.get(name) or analyse(paper_instance(name)) for name in AUDITED}
     audits = {
         (name, policy): audit(
             paper_instance(name),
@@ -110,6 +112,7 @@ def _compute(settings: Settings, progress: Progress) -> dict[str, Any]:
             jobs=settings.jobs,
             progress=progress,
             device=device_for(settings.epochs, settings),
+            analysis=analyses[name],
         )
         for name in AUDITED
         for policy in POLICIES
@@ -118,7 +121,6 @@ def _compute(settings: Settings, progress: Progress) -> dict[str, Any]:
     sums: dict[str, tuple[ErrorSums, ...]] = {
         policy: tuple(error_sums(nu(), policy, end, settings.seed, epochs) for end in ends) for policy in POLICIES
     }
-    constants = {name: analyse(entry.build()) for name, entry in PAPER_INSTANCES.items()}
     return {"audits": audits, "error_sums": sums, "constants": constants}
 
 

@@ -21,6 +21,7 @@ from arcbandit.report.look import (
     QUIET_COLOUR,
     SMALL_SIZE,
     SPAN_COLOURS,
+    TICK_COLOUR,
     Look,
     looks_of,
 )
@@ -40,6 +41,9 @@ BAND_ALPHA, INTERVAL_ALPHA = 0.08, 0.18
 FAR_TO_THE_RIGHT = 0.15  # of the width of the axes
 HANDLE_WIDTH = 0.4  # inches of a legend's line with the space around it
 LEGEND_LETTER = 0.07  # inches of a letter of 8 points, on average
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+TICK_LEFT, TICK_DOWN = 0, 3  # matplotlib's names for these markers
+MINOR_TICK = 2.0  # points
 LARGE = 1000  # numbers from here on are shortened, as 1k
 
 
@@ -117,7 +121,7 @@ def _set_scales(axes: "Axes", chart: Chart) -> None:
         else:
             axes.set_ylim(0.1, 10)
             axes.text(0.5, 0.5, "nothing above zero", transform=axes.transAxes, ha="center", color=QUIET_COLOUR)
-        _mark_logarithmic(axes.yaxis)
+        _mark_logarithmic(axes, axes.yaxis)
     elif not chart.y_names:
         bottom = min(float(ys.min()) if ys.size else 0.0, 0.0)
         top = top if top > bottom else bottom + 1.0
@@ -137,7 +141,7 @@ def _set_horizontal(axes: "Axes", chart: Chart, xs: Floats) -> None:
         named = chart.end_labels or any(line.point_names for line in chart.lines)
         right = float(xs.max()) * (3.0 if named else margin)
         axes.set_xlim(lowest / margin, max(right, 2.0 * lowest))
-        _mark_logarithmic(axes.xaxis)
+        _mark_logarithmic(axes, axes.xaxis)
         return
     largest = float(xs.max())
     right = max(largest * (1.04 if chart.zero and not chart.spans else 1.0), *(span[1] for span in chart.spans), 0.0)
@@ -154,21 +158,47 @@ def _shorten_large(axis: "Axis", largest: float) -> None:
         axis.set_major_formatter(EngFormatter(sep=""))
 
 
-def _mark_logarithmic(axis: "Axis") -> None:
+def _mark_logarithmic(axes: "Axes", axis: "Axis") -> None:
     """Mark powers of ten or, if fewer than two are visible, some numbers between them as well."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     low, high = axis.get_view_interval()
+    axis.set_minor_locator(NullLocator())
     if len(_ticks(low, high, (1.0,))) >= 2:
-        # On an axis of a decade or less, matplotlib would label minor ticks, and the labels would overlap.
-        axis.set_minor_formatter(NullFormatter())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: _power_of_ten(value)))
+        _draw_minor_ticks(axes, axis, _ticks(low, high, range(2, 10)))
         return
     for steps in ((1.0, 2.0, 5.0), tuple(range(1, 10))):
         if len(_ticks(low, high, steps)) >= 2:
             axis.set_major_locator(LogLocator(subs=steps))
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
-            axis.set_minor_formatter(NullFormatter())
             return
+
+
+def _power_of_ten(value: float) -> str:
+    # Set as a formula, it would take longer than the rest of the axis.
+    return f"10{f'{round(math.log10(value))}'.translate(RAISED)}" if value > 0 else ""
+
+
+def _draw_minor_ticks(axes: "Axes", axis: "Axis", places: Sequence[float]) -> None:
+    """Small ticks as one line of markers: as ticks, each with a label and a grid line, they would take a third of all
+    drawing.
+    """
+    zeros = [0.0] * len(places)
+    horizontal = axis is axes.xaxis
+    axes.plot(
+        *((places, zeros) if horizontal else (zeros, places)),
+        transform=axes.get_xaxis_transform() if horizontal else axes.get_yaxis_transform(),
+        linestyle="none",
+        marker=TICK_DOWN if horizontal else TICK_LEFT,
+        markersize=MINOR_TICK,
+        markeredgewidth=0.6,
+        color=TICK_COLOUR,
+        clip_on=False,
+        scalex=False,
+        scaley=False,
+        label="_minor ticks",
+    )
 
 
 def _ticks(low: float, high: float, steps: Sequence[float]) -> list[float]:

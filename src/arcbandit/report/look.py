@@ -18,6 +18,7 @@ GUIDE_COLOUR = "#8A8A8A"
 GUIDE_TEXT_COLOUR = "#666666"
 TEXT_COLOUR = "#222222"
 QUIET_COLOUR = "#555555"
+TICK_COLOUR = "#444444"
 SPAN_COLOURS = ("#F1F6FA", "#F7ECE6")
 
 # Inches.
@@ -49,8 +50,8 @@ STYLE = {
     "grid.color": "#E4E4E4",
     "grid.linewidth": 0.6,
     "text.color": TEXT_COLOUR,
-    "xtick.color": "#444444",
-    "ytick.color": "#444444",
+    "xtick.color": TICK_COLOUR,
+    "ytick.color": TICK_COLOUR,
     "svg.fonttype": "path",  # a page may open where the font is not installed
     "svg.hashsalt": "arcbandit",
     "pdf.fonttype": 42,

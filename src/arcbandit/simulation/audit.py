@@ -9,7 +9,7 @@ import numpy as np
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import instance_of, shown
 from arcbandit.instance import Instance
-from arcbandit.oracle import Regime, analyse
+from arcbandit.oracle import Analysis, Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
@@ -70,6 +70,7 @@ def audit(
     jobs: int | None = None,
     progress: Progress | None = None,
     device: str = "cpu",
+    analysis: Analysis | None = None,
 ) -> Audit:
     """Count the rounds of a simulation in which the paper's statements apply, and in which they fail.
 
@@ -77,6 +78,7 @@ def audit(
     Which apply depends on the policy: that a round's regret and violation are at most the width of w(t), and that there
     is no regret under I_t = I*, is stated for OLP; that there is no violation while LP(UCB, LCB) is feasible, and a
     width of at least gamma* on the fallback, for OPLP; the others for both. `device` is that of `simulate`.
+    An `analysis` of the instance that is at hand is not computed again.
 
     >>> from arcbandit import paper_instance
     >>> audit(paper_instance("nu"), "olp", horizon=500, epochs=2).holds
@@ -85,7 +87,9 @@ def audit(
     instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
     if not isinstance(policy, str | Policy | Configuration):
         raise InvalidInputError(f"policy must be a name or a policy, got {shown(policy)}.")
-    found = analyse(instance)
+    if analysis is not None and instance_of("analysis", analysis, Analysis).instance != instance:
+        raise InvalidInputError("analysis must be of the same instance, got that of another.")
+    found = analyse(instance) if analysis is None else analysis
     if found.regime == Regime.INFEASIBLE or found.suboptimality_gap is None:
         raise InvalidInputError("The audit needs an instance whose floors can be met and that has other active sets.")
     configured = playable(policy, instance, None, "policy")

@@ -7,21 +7,21 @@ from html import escape
 
 from arcbandit.report.chart_data import chart_data, is_interactive
 from arcbandit.report.charts import Chart, Matrix, Sheet, alt_text, is_zero, shade_text
-from arcbandit.report.figures import chart_file
 from arcbandit.report.reproduction.entries import DrawnPanel, ExperimentEntry
 
 
-def drawn_panels(figure: Sheet, files: Sequence[Mapping[str, str]]) -> tuple[DrawnPanel, ...]:
-    """The charts of a figure, each drawn on its own; `files` are those at print size, by chart."""
-    return tuple(_drawn(chart, own) for chart, own in zip(figure.charts, files, strict=True))
+def drawn_panels(
+    figure: Sheet, pictures: Sequence[bytes], files: Sequence[Mapping[str, str]]
+) -> tuple[DrawnPanel, ...]:
+    """The charts of a figure, with the picture of each and the files of each at print size."""
+    return tuple(_drawn(*parts) for parts in zip(figure.charts, pictures, files, strict=True))
 
 
-def _drawn(chart: Chart | Matrix, files: Mapping[str, str]) -> DrawnPanel:
+def _drawn(chart: Chart | Matrix, picture: bytes, files: Mapping[str, str]) -> DrawnPanel:
     data = chart_data(chart)
     if is_zero(chart):
         return DrawnPanel(chart.heading, alt_text(chart), b"", "Not drawn: zero throughout.", data, False, files)
-    interactive = is_interactive(chart)
-    return DrawnPanel(chart.heading, alt_text(chart), chart_file(chart, ".svg"), _note(chart), data, interactive, files)
+    return DrawnPanel(chart.heading, alt_text(chart), picture, _note(chart), data, is_interactive(chart), files)
 
 
 def _note(chart: Chart | Matrix) -> str:

@@ -202,7 +202,8 @@ class TestThePage:
         assert f"<dt>rounds played</dt><dd>{rounds + 200 * 2 * EPOCHS * 3:,}</dd>" in page
 
     def test_has_files_of_the_figure(self, folder):
-        assert {"many-epochs.png", "many-epochs.pdf"} < {path.name for path in folder.iterdir()}
+        names = {path.name for path in (folder / "figures").iterdir()}
+        assert {"many-epochs-1-single.pdf", "many-epochs-1-double.pdf"} < names
 
     def test_has_no_such_section_from_the_cpu(self, tmp_path):
         plain, page = reproduce.reproduce_to(tmp_path, ["regret"], horizon=50, epochs=1)

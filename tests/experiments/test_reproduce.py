@@ -149,8 +149,7 @@ class TestCommand:
         sentences = [claim.sentence for claim in EXPERIMENTS["figure-1"].claims]
         assert all(sentence[:30] in " ".join(printed.split()) for sentence in sentences)
         results = {"results.json", "results.txt", "results.tex"}
-        sheets = {"figure-1.png", "figure-1.pdf"}
-        assert {path.name for path in page.parent.iterdir()} == {"index.html", "figures", *results, *sheets}
+        assert {path.name for path in page.parent.iterdir()} == {"index.html", "figures", *results}
         text = page.read_text(encoding="utf-8")
         # The one address is that of the paper, which nothing is loaded from.
         assert re.findall(r"https?://[^\"]+", text) == ["https://arxiv.org/abs/2510.12523"]

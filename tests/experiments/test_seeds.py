@@ -29,7 +29,10 @@ def test_the_command_keeps_what_it_counts(tmp_path, capsys):
     file = tmp_path / "seeds.json"
     seeds.main(["figure-1", "no-free-exploration", "--seeds", "2", "--out", str(file)])
     kept = json.loads(file.read_text(encoding="utf-8"))
-    assert kept["command"] == "python -m arcbandit.experiments.seeds --seeds 2 --first-seed 1000 figure-1 no-free-exploration"
+    assert (
+        kept["command"]
+        == "python -m arcbandit.experiments.seeds --seeds 2 --first-seed 1000 figure-1 no-free-exploration"
+    )
     assert kept["experiments"] == {"figure-1": 2, "no-free-exploration": 2}
     named = {f"{name}/{claim.name}" for name in kept["experiments"] for claim in EXPERIMENTS[name].claims}
     assert set(kept["claims"]) == named

@@ -40,7 +40,8 @@ def _cut(file: str) -> Path:
     from fontTools import subset
     from fontTools.ttLib import TTFont
 
-    font = TTFont(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / file)
+    # The time of the cut would make the bytes of every figure differ each time.
+    font = TTFont(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / file, recalcTimestamp=False)
     # Ligatures and the like are not drawn by matplotlib; the kerning that it uses is in a table of its own.
     options = subset.Options(
         drop_tables=["FFTM", "GSUB", "GPOS", "GDEF", "MATH"], legacy_kern=True, hinting=True, glyph_names=True

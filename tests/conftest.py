@@ -4,7 +4,7 @@ import numba
 import pytest
 
 from arcbandit.compilation.compile import chosen_way, config
-from tests.long import how_many
+from tests.long import how_many, in_part
 from tests.own_time import OwnTime
 
 
@@ -20,11 +20,15 @@ def pytest_report_header():
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Every test that asks for `cases`, itself or by a fixture, has a long version."""
+def pytest_collection_modifyitems(config, items):
+    """Every test that asks for `cases`, itself or by a fixture, has a long version; leave out those of other parts."""
     for item in items:
         if "cases" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.long)
+    others = [item for item in items if not in_part(item.nodeid)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if in_part(item.nodeid)]
 
 
 @pytest.fixture(scope="session")

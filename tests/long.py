@@ -5,6 +5,7 @@ the mark `long`, by which `make test-long` finds it.
 """
 
 import os
+import zlib
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -14,6 +15,18 @@ from hypothesis import settings
 Cases = TypeVar("Cases")
 
 LONG = os.environ.get("ARCBANDIT_LONG_TESTS", "0") not in ("", "0")
+
+
+# "2/3" is the second third of the tests.
+PART = os.environ.get("ARCBANDIT_TEST_PART", "")
+
+
+def in_part(name: str, part: str = PART) -> bool:
+    """Whether a test belongs to the part that was asked for, by its name alone; without a part, all do."""
+    if not part:
+        return True
+    number, parts = (int(one) for one in part.split("/"))
+    return zlib.crc32(name.encode()) % parts == number % parts
 
 
 def how_many(few: Cases, many: Cases) -> Cases:

@@ -49,6 +49,10 @@ class InfeasibleError(ArcbanditError):
         return rebuild, self.args
 
 
+class FloorsOutOfReachWarning(UserWarning):
+    """A policy at work has found that no plan meets its floors, even by optimistic estimates."""
+
+
 class EnumerationLimitError(ArcbanditError):
     """An exact answer needs `count` cases, more than the `limit` allows."""
 

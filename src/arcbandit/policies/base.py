@@ -5,7 +5,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,18 @@ from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors, GroupFloor
 from arcbandit.inputs.arrays import availability
-from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, shown, whole
+from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, non_negative, shown, whole
 from arcbandit.instance import Instance
 from arcbandit.policies import growth, snapshot
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
 from arcbandit.policies.decisions import Decision, Decisions, decision_of
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Learner, Progress, Rows
+from arcbandit.policies.notices import FELL_SHORT, Notices
 from arcbandit.policies.problem import told_problem
 from arcbandit.policies.rounds import PACKED_NO_BATCH, PACKED_NO_LOG, Log, learn_nothing, make_batch
 from arcbandit.policies.state import Labels, Name, State, make_state, pulls_of
+from arcbandit.policies.status import Status, status_of
 from arcbandit.policies.streams import stream_of_worker, system_seed
 
 if TYPE_CHECKING:
@@ -64,7 +66,8 @@ class Policy(metaclass=PolicyType):
     `replan` says when a rule that plans computes a new allocation: "always" (before each decision, as the paper's
     guarantees require), "doubling" (at rounds 1, 2, 4, 8 ...), or a number n (every n rounds). In between, the last
     plan is kept; for these two the paper proves nothing about regret or violation.
-    `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2.
+    `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2. With neither, or
+    with "estimate", sigma is estimated from the rewards: their spread about the means of their pairs, pooled.
 
     The random numbers of a decision depend only on `seed`, `worker`, `epoch` and the number of earlier decisions:
     policies that agree in all of these draw the same numbers. Give each process that decides with the same seed its own
@@ -105,7 +108,7 @@ class Policy(metaclass=PolicyType):
         arms: Sequence[str] | None = None,
         contexts: Sequence[str] | int | None = None,
         group_floors: Iterable[GroupFloor] = (),
-        noise_scale: float | None = None,
+        noise_scale: float | Literal["estimate"] | None = None,
         reward_bounds: tuple[float, float] | None = None,
         mean_bound: float | None = None,
         horizon: int | None = None,
@@ -146,6 +149,7 @@ class Policy(metaclass=PolicyType):
         labels = Labels(blank.arms, blank.contexts, told.named_arms, told.named_contexts)
         columns = labels.contexts if told.named_contexts else tuple(range(blank.n_contexts))
         self._lock = threading.RLock()
+        self._notices = Notices()
         self._told = 0  # decisions that were returned to a caller
         self._state = make_state(
             configuration,
@@ -160,6 +164,7 @@ class Policy(metaclass=PolicyType):
     def _at_work(cls, state: State) -> Self:
         policy = object.__new__(cls)
         policy._lock = threading.RLock()
+        policy._notices = Notices()
         policy._told = int(state.learner.progress[Progress.DECISIONS])
         policy._state = state
         return policy
@@ -190,9 +195,10 @@ class Policy(metaclass=PolicyType):
         return self._state.configuration.dial_values
 
     @property
-    def noise_scale(self) -> float | None:
-        """sigma, if it was given."""
-        return self._state.configuration.noise_scale
+    @locked
+    def noise_scale(self) -> float:
+        """sigma: as it was given, half the range of the reward bounds, or its estimate so far."""
+        return float(self._state.learner.settings[0].noise_scale)
 
     @property
     def reward_bounds(self) -> tuple[float, float] | None:
@@ -273,6 +279,25 @@ class Policy(metaclass=PolicyType):
         return pulls_of(self._state)
 
     @locked
+    def status(self, *, tolerance: float = 0.05) -> Status:
+        """How it is: every promise with what is expected and earned, and what it knows of contexts and pairs.
+
+        A floor counts as kept if with 95 % confidence the plan in force earns it, but for the part `tolerance`.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"], reward_bounds=(0, 1))
+        >>> for number in range(2000):
+        ...     decision = policy.decide(number % 2)
+        ...     policy.update(number % 2, decision.arm, 0.6 if decision.arm == "house" else 0.5)
+        >>> status = policy.status()
+        >>> status
+        <Status: 2 floors kept, planned, plan of 0 decisions ago, 2,000 decisions, 2,000 rewards>
+        >>> status.floors[1].name, status.floors[1].promised, round(status.floors[1].largest, 3)
+        ('guest', 0.1, 0.333)
+        """
+        return status_of(self._state, non_negative("tolerance", tolerance))
+
+    @locked
     def __repr__(self) -> str:
         state = self._state
         shape = f"{len(state.labels.arms)} arms x {len(state.labels.contexts)} contexts, round {state.round_number}"
@@ -291,12 +316,14 @@ class Policy(metaclass=PolicyType):
             else:
                 column = self._state.labels.context(context)
             try:
-                arm, probability, t, number = decide(numbers, column, PACKED_NO_BATCH)
+                arm, probability, t, number, outcome = decide(numbers, column, PACKED_NO_BATCH)
+                if (outcome & FELL_SHORT) != self._notices.short:
+                    self._notices.notice(self._state, outcome)
             except BaseException:
                 self._take_back_decisions()
                 raise
             self._told = number
-        return decision_of((arms[arm], probability, context, t, number))
+        return decision_of((arms[arm], probability, context, t, number, outcome))
 
     def decide_many(self, contexts: Iterable[Name]) -> Decisions:
         """Choose an arm for each of many contexts, as consecutive calls of `decide` would.
@@ -307,18 +334,20 @@ class Policy(metaclass=PolicyType):
         columns = self._columns(given)
         if not given:
             empty = make_batch(columns)
-            return Decisions(empty.arms, empty.probabilities, given, empty.round_numbers, 1, self._state.labels)
+            return Decisions(*empty[1:3], given, *empty[3:], 1, self._state.labels)
         batch = make_batch(columns)
         with self._lock:
             state = self._state
             try:
-                *_, last = state.kernels.decide(state.numbers, 0, packed(batch))
+                *_, last, outcome = state.kernels.decide(state.numbers, 0, packed(batch))
+                if (outcome & FELL_SHORT) != self._notices.short:
+                    self._notices.notice(state, outcome)
             except BaseException:
                 self._take_back_decisions()
                 raise
             self._told = last
         first = last - len(given) + 1
-        return Decisions(batch.arms, batch.probabilities, given, batch.round_numbers, first, state.labels)
+        return Decisions(*batch[1:3], given, *batch[3:], first, state.labels)
 
     def _take_back_decisions(self) -> None:
         """Undo decisions that never reached the caller because of an interrupt right after the kernel."""

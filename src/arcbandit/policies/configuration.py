@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import instance_of, is_whole, positive, shown, truth, whole
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from arcbandit.policies.base import Policy
 
 REPLAN_WORDS = ("always", "doubling")
+ESTIMATE = "estimate"
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +27,7 @@ class Configuration:
 
     kind: "type[Policy]"
     dial_values: Mapping[str, Any]
-    noise_scale: float | None = None
+    noise_scale: float | Literal["estimate"] | None = None
     reward_bounds: tuple[float, float] | None = None
     mean_bound: float | None = None
     horizon: int | None = None
@@ -49,8 +50,13 @@ class Configuration:
         return self.kind.name
 
     @property
+    def estimates_noise(self) -> bool:
+        """Whether sigma is estimated: because that was asked for, or because nothing was said of it."""
+        return self.noise_scale == ESTIMATE or (self.noise_scale is None and self.reward_bounds is None)
+
+    @property
     def label(self) -> str:
-        """The name, the dials that are not at their default, and p=? if context probabilities are estimated."""
+        """The name, the dials not at their default, p=? if probabilities of contexts are estimated, σ=? if sigma is."""
         changed = [
             f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
             for dial in self.kind.dials
@@ -58,6 +64,8 @@ class Configuration:
         ]
         if self.estimate_contexts:
             changed.append("p=?")
+        if self.noise_scale == ESTIMATE:
+            changed.append("σ=?")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":
@@ -150,7 +158,7 @@ def configured(
     return Configuration(
         kind=kind,
         dial_values=_checked_dials(kind, dials),
-        noise_scale=None if noise_scale is None else positive("noise_scale", noise_scale),
+        noise_scale=_checked_noise(noise_scale),
         reward_bounds=bounds_of_rewards(reward_bounds),
         mean_bound=None if mean_bound is None else positive("mean_bound", mean_bound),
         horizon=None if horizon is None else whole("horizon", horizon, 1),
@@ -165,6 +173,16 @@ def configured(
 def _configured(kind: "type[Policy]", settings: dict[str, Any]) -> Configuration:
     """A configuration, for unpickling."""
     return configured(kind, **settings)
+
+
+def _checked_noise(noise_scale: Any) -> float | Literal["estimate"] | None:
+    if noise_scale is None:
+        return None
+    if isinstance(noise_scale, str):
+        if noise_scale != ESTIMATE:
+            raise InvalidInputError(f"noise_scale must be a number above 0 or {ESTIMATE!r}, got {shown(noise_scale)}.")
+        return "estimate"
+    return positive("noise_scale", noise_scale)
 
 
 def _checked_replan(kind: "type[Policy]", replan: Any) -> str | int:

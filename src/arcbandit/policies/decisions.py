@@ -7,6 +7,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from arcbandit.policies.learner import Outcome
 from arcbandit.policies.state import Labels, Name
 
 
@@ -18,6 +19,28 @@ class Decision(NamedTuple):
     context: Name
     round_number: int  # t of the confidence bounds, which late, batched or logged rewards also advance
     decision_number: int  # from 1; it determines the random numbers of the decision
+    outcome: int = 0  # how its plan came about, as a sum of `Outcome`s; `how` says it in words
+
+    @property
+    def how(self) -> str:
+        """How the decision came about.
+
+        "exploring": the arm was never seen in this context. "floors out of reach": no plan met the floors even by
+        optimistic estimates. "fallback": the rule's own problem had no plan, so that a plan by optimistic estimates
+        stood in. "planned": otherwise, as the rule intends.
+        """
+        return how(self.outcome)
+
+
+def how(outcome: int) -> str:
+    """An Outcome in words."""
+    if outcome & Outcome.EXPLORED:
+        return "exploring"
+    if outcome & Outcome.STOOD_STILL:
+        return "no plan found"
+    if outcome & Outcome.FELL_SHORT:
+        return "floors out of reach"
+    return "fallback" if outcome & Outcome.FELL_BACK else "planned"
 
 
 # What NamedTuple's own constructor does, in half its time.
@@ -33,6 +56,7 @@ class Decisions(Sequence[Decision]):
         probabilities: NDArray[np.float64],
         contexts: Sequence[Name],
         round_numbers: NDArray[np.int64],
+        outcomes: NDArray[np.int64],
         first_number: int,
         labels: Labels,
     ) -> None:
@@ -40,6 +64,7 @@ class Decisions(Sequence[Decision]):
         self.probabilities = probabilities
         self.contexts = contexts
         self.round_numbers = round_numbers
+        self.outcomes = outcomes
         self.first_number = first_number
         self._labels = labels
 
@@ -61,6 +86,7 @@ class Decisions(Sequence[Decision]):
             self.contexts[index],
             int(self.round_numbers[index]),
             self.first_number + index,
+            int(self.outcomes[index]),
         )
 
     def __iter__(self) -> Iterator[Decision]:

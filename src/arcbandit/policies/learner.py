@@ -28,6 +28,8 @@ class Progress(enum.IntEnum):
     REWARDS = 1
     NEXT_PLAN = 2  # the first round that plans again, if not every round does
     ALL_PLAYED = 3  # 1 once every available pair was played
+    PLANNED_AT = 4  # the decision that the allocation in force was made for
+    OUTCOME = 5  # how it came about
 
 
 class Replan(enum.IntEnum):
@@ -39,7 +41,7 @@ class Replan(enum.IntEnum):
 
 SETTINGS = np.dtype(
     [
-        ("noise_scale", np.float64),  # sigma
+        ("noise_scale", np.float64),  # sigma, or its running estimate
         ("has_reward_bounds", np.float64),  # 1 or 0
         ("reward_low", np.float64),
         ("reward_high", np.float64),
@@ -80,7 +82,8 @@ class Learner(NamedTuple):
     statistics: Statistics
     memory: Memory
     planner: Planner  # an empty tuple in its place, if the rule does not plan
-    progress: np.ndarray  # int64, shape (4,)
+    noise: np.ndarray  # float64, by Noise; an empty tuple in its place, if sigma is given
+    progress: np.ndarray  # int64, by Progress
     allocation: np.ndarray  # w(t), float64, shape (K, C)
 
 

@@ -8,11 +8,20 @@ import numpy as np
 
 from arcbandit.compilation.compile import bound, entry_kernel, kernel
 from arcbandit.compilation.packing import kind_of, packed, unpacker
-from arcbandit.kernels.confidence import record_reward
+from arcbandit.kernels.confidence import ByPair, record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
+from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.planner import measure_soon
 from arcbandit.kernels.sampling import arm_from_uniform
-from arcbandit.policies.learner import Learner, Progress, Replan, Stream, estimate_probabilities, observe_context
+from arcbandit.policies.learner import (
+    Learner,
+    Outcome,
+    Progress,
+    Replan,
+    Stream,
+    estimate_probabilities,
+    observe_context,
+)
 
 # Placeholders for a rule's kernels in the functions below: `bound` gives each rule copies with its own.
 rule_allocate: Any = None
@@ -21,6 +30,7 @@ unpack_work: Any = None
 unpack_batch: Any = None
 unpack_log: Any = None
 PLANS: bool = False
+EXPLORED = Outcome.EXPLORED.value
 
 
 class Work(NamedTuple):
@@ -37,12 +47,15 @@ class Batch(NamedTuple):
     arms: np.ndarray  # int64, shape (N,)
     probabilities: np.ndarray  # float64, shape (N,)
     round_numbers: np.ndarray  # int64, shape (N,)
+    outcomes: np.ndarray  # int64, shape (N,)
 
 
 def make_batch(contexts: "np.ndarray[Any, np.dtype[np.int64]]") -> Batch:
     """Room for the decisions in these contexts."""
     shape = contexts.shape
-    return Batch(contexts, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape, np.int64))
+    return Batch(
+        contexts, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    )
 
 
 class Log(NamedTuple):
@@ -68,7 +81,8 @@ def learn_nothing(learner, context, arm, reward):
 def decide(numbers, context, batch_numbers):
     """Decide for each context of a batch in turn or, if it is empty, for one context.
 
-    Return (arm, probability, t, number of the decision) of the last one.
+    Return (arm, probability, t, number of the decision, Outcome) of the last one. Its outcome is that of the plan in
+    force, but EXPLORED only if the arm was never played in the context.
     """
     learner, stream = unpack_work(numbers)
     batch = unpack_batch(batch_numbers)
@@ -79,6 +93,7 @@ def decide(numbers, context, batch_numbers):
     probability = 0.0
     t = 0
     number = 0
+    outcome = 0
     for place in range(max(1, many)):
         if many > 0:
             context = batch.contexts[place]
@@ -91,7 +106,8 @@ def decide(numbers, context, batch_numbers):
             # Random numbers depend on the decision's number, confidence bounds on t. The two differ: rewards that
             # arrive in batches, or from elsewhere, advance t without a decision, and t may stay the same from one
             # decision to the next.
-            rule_allocate(learner, context, t, Stream(stream.seed, stream.epoch, number))
+            progress[Progress.OUTCOME] = rule_allocate(learner, context, t, Stream(stream.seed, stream.epoch, number))
+            progress[Progress.PLANNED_AT] = number
             if replan == Replan.DOUBLING:
                 progress[Progress.NEXT_PLAN] = 2 * t
             elif replan != Replan.ALWAYS:
@@ -100,11 +116,15 @@ def decide(numbers, context, batch_numbers):
         arm = arm_from_uniform(learner.allocation, context, uniform)
         probability = float(learner.allocation[arm, context])
         progress[Progress.DECISIONS] = number
+        outcome = progress[Progress.OUTCOME] & ~EXPLORED
+        if learner.statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
+            outcome |= EXPLORED
         if many > 0:
             batch.arms[place] = arm
             batch.probabilities[place] = probability
             batch.round_numbers[place] = t
-    return arm, probability, t, number
+            batch.outcomes[place] = outcome
+    return arm, probability, t, number, outcome
 
 
 def learn(numbers, context, arm, reward, log_numbers):
@@ -124,6 +144,7 @@ def learn(numbers, context, arm, reward, log_numbers):
             context = log.contexts[place]
             arm = log.arms[place]
             reward = log.rewards[place]
+        take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
         record_reward(learner.statistics, arm, context, reward)
         rule_learn(learner, context, arm, reward)
     learner.progress[Progress.REWARDS] += max(1, many)

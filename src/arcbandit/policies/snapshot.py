@@ -11,6 +11,7 @@ import numpy as np
 
 from arcbandit.floors import FloorKind, GroupFloor
 from arcbandit.inputs.arrays import availability
+from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import planner_state, restore_planner
 from arcbandit.policies.configuration import configured
 from arcbandit.policies.learner import Progress, Rows
@@ -70,11 +71,21 @@ def _statistics(state: State) -> dict[str, Any]:
         "rewards": int(learner.progress[Progress.REWARDS]),
         "by_pair": learner.statistics.by_pair.tolist(),
         "context_counts": learner.statistics.context_counts.tolist(),
+        "noise": _noise(state),
         "memory": {
             part: {row.name.lower(): values[row].tolist() for row in kind or ()}
             for part, kind, values in _kept(state.configuration.kind.rows, learner.memory)
         },
     }
+
+
+def _noise(state: State) -> dict[str, float] | None:
+    """The estimate of sigma and the sums behind it."""
+    if not state.configuration.estimates_noise:
+        return None
+    learner = state.learner
+    sums = {place.name.lower(): float(learner.noise[place]) for place in Noise}
+    return {"scale": float(learner.settings[0].noise_scale), **sums}
 
 
 def _kept(rows: Rows, memory: Any) -> list[tuple[str, Any, Any]]:
@@ -93,6 +104,8 @@ def _planner(state: State) -> dict[str, Any]:
         "allocation": learner.allocation.tolist(),
         "all_played": bool(learner.progress[Progress.ALL_PLAYED]),
         "next_plan": int(learner.progress[Progress.NEXT_PLAN]),
+        "planned_at": int(learner.progress[Progress.PLANNED_AT]),
+        "outcome": int(learner.progress[Progress.OUTCOME]),
         "basis": planner_state(learner.planner) if state.configuration.kind.plans else None,
     }
 
@@ -155,6 +168,12 @@ def _restored(
     learner.progress[Progress.REWARDS] = statistics["rewards"]
     learner.progress[Progress.ALL_PLAYED] = planner["all_played"]
     learner.progress[Progress.NEXT_PLAN] = planner["next_plan"]
+    learner.progress[Progress.PLANNED_AT] = planner["planned_at"]
+    learner.progress[Progress.OUTCOME] = planner["outcome"]
+    noise = statistics["noise"]
+    if noise is not None:
+        learner.settings[0].noise_scale = noise["scale"]
+        learner.noise[:] = [noise[place.name.lower()] for place in Noise]
     learner.allocation[:] = planner["allocation"]
     if kind.plans:
         restore_planner(learner.planner, planner["basis"])

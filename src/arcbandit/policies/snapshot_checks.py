@@ -16,7 +16,10 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.arrays import PROBABILITY_SUM_TOLERANCE
 from arcbandit.inputs.values import LARGEST_NUMBER, LARGEST_WHOLE, shown
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.program import Column
+from arcbandit.policies.configuration import ESTIMATE
+from arcbandit.policies.learner import Outcome
 
 if TYPE_CHECKING:
     from arcbandit.policies.base import Policy
@@ -100,13 +103,21 @@ def replan(where: str, value: Any, size: Size) -> None:
         _refuse(where, "'always', 'doubling' or a number of rounds", value)
 
 
+def number_or_estimate(where: str, value: Any, size: Size) -> None:
+    """A finite number, or the word for a number that is estimated."""
+    if type(value) is not str:
+        number(where, value, size)
+    elif value != ESTIMATE:
+        _refuse(where, f"a finite number or {ESTIMATE!r}", value)
+
+
 def anything(where: str, value: Any, size: Size) -> None:
     """What is checked elsewhere: the head by `check_snapshot`, the dials by the policy, which knows them."""
 
 
 FORMAT = "arcbandit-policy"
 VERSION = 3
-PARTS = {"configuration": 2, "statistics": 1, "planner": 1}  # with their versions
+PARTS = {"configuration": 3, "statistics": 2, "planner": 2}  # with their versions
 
 # What each field must be. The constructor checks whether names are unique, floors non-negative and so on; the functions
 # below check what must hold between fields.
@@ -120,7 +131,7 @@ CONFIGURATION: dict[str, Check] = {
     "group_floors": list_of(table(name=text, arms=list_of(text, None), floor=number), None),
     "context_probabilities": list_of(number, "contexts"),
     "estimate_contexts": flag,
-    "noise_scale": optional(number),
+    "noise_scale": optional(number_or_estimate),
     "reward_bounds": optional(list_of(number, 2)),
     "mean_bound": optional(number),
     "horizon": optional(whole_number(1)),
@@ -138,6 +149,7 @@ STATISTICS: dict[str, Check] = {
     "rewards": whole_number(0, MOST_ROUNDS),
     "by_pair": list_of(number, 3, "arms", "contexts"),
     "context_counts": list_of(number, "contexts"),
+    "noise": optional(table(scale=number, **{place.name.lower(): number for place in Noise})),
     "memory": anything,
 }
 PLANNER: dict[str, Check] = {
@@ -145,6 +157,8 @@ PLANNER: dict[str, Check] = {
     "allocation": list_of(number, "arms", "contexts"),
     "all_played": flag,
     "next_plan": whole_number(1),
+    "planned_at": whole_number(0, MOST_ROUNDS),
+    "outcome": whole_number(0, sum(Outcome)),
     "basis": anything,
 }
 BASIS = table(
@@ -204,6 +218,7 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
     if n_arms and n_contexts:  # if not, the constructor says so
         _check_retired(configuration)
         _check_statistics(configuration, statistics)
+        _check_noise(configuration, statistics)
         _check_allocation(configuration, planner)
         _check_progress(configuration, statistics, planner, kind.plans)
         if kind.plans:
@@ -265,6 +280,16 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     )
 
 
+def _check_noise(configuration: Mapping[str, Any], statistics: Mapping[str, Any]) -> None:
+    noise = statistics["noise"]
+    given, bounds = configuration["noise_scale"], configuration["reward_bounds"]
+    estimated = given == ESTIMATE or (given is None and bounds is None)
+    _require("statistics.noise", (noise is not None) == estimated, "there if and only if sigma is estimated", noise)
+    if noise is not None:
+        for place in ("scale", "rewards", "spread", "residual", "freedom"):
+            _require(f"statistics.noise.{place}", noise[place] >= 0, "not negative", noise[place])
+
+
 def _check_allocation(configuration: Mapping[str, Any], planner: Mapping[str, Any]) -> None:
     shares = np.array(planner["allocation"], dtype=np.float64)
     available = np.array(configuration["available"], dtype=np.bool_)
@@ -286,6 +311,8 @@ def _check_progress(
     rhythm, due = configuration["replan"], planner["next_plan"]
     last = 1 if rhythm == "always" else 2 * latest if isinstance(rhythm, str) else latest + rhythm
     _require("planner.next_plan", due <= last, f"at most {last}", due)
+    decided = statistics["decisions"]
+    _require("planner.planned_at", planner["planned_at"] <= decided, f"at most {decided}", planner["planned_at"])
 
 
 def _check_basis(basis: Mapping[str, Any], size: Size) -> None:

@@ -33,7 +33,7 @@ OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocati
 
 def of_latest_version(snapshot: Any, kind: "type[Policy]") -> Any:
     """A snapshot as one of the latest version; anything else is left for the check to refuse."""
-    return _with_later_dials(_parted(_with_workers(snapshot), kind), kind)
+    return _with_noise(_with_later_dials(_parted(_with_workers(snapshot), kind), kind))
 
 
 def _is_version(snapshot: Any, version: int) -> bool:
@@ -70,13 +70,13 @@ def _parted(snapshot: Any, kind: "type[Policy]") -> Any:
             **_present(snapshot, {name: name for name in CONFIGURATION}),
         },
         "statistics": {
-            "version": PARTS["statistics"],
+            "version": 1,
             **_present(snapshot, {name: name for name in ("stream", "decisions", "rewards")}),
             **statistics,
             "memory": _memory_by_name(memory, kind),
         },
         "planner": {
-            "version": PARTS["planner"],
+            "version": 1,
             **_present(snapshot, {name: name for name in ("allocation", "all_played", "next_plan")}),
             "basis": basis if kind.plans else None,
         },
@@ -92,7 +92,25 @@ def _with_later_dials(snapshot: Any, kind: "type[Policy]") -> Any:
     if isinstance(dials, Mapping):
         later = {dial.name: dial.before for dial in kind.dials if dial.before is not None}
         configuration = {**configuration, "dials": {**later, **dials}}
-    return {**snapshot, "configuration": {**configuration, "version": PARTS["configuration"]}}
+    return {**snapshot, "configuration": {**configuration, "version": 2}}
+
+
+def _with_noise(snapshot: Any) -> Any:
+    """The parts from before sigma was estimated as those after: if nothing was said of it, sigma was 1."""
+    if not _is_version(snapshot, VERSION):
+        return snapshot
+    parts = {part: snapshot.get(part) for part in PARTS}
+    if _is_version(parts["statistics"], 1):
+        parts["statistics"] = {"noise": None, **parts["statistics"], "version": 2}
+    if _is_version(parts["planner"], 1):
+        last = _table(snapshot, "statistics").get("decisions")
+        parts["planner"] = {"planned_at": last, "outcome": 0, **parts["planner"], "version": 2}
+    if _is_version(parts["configuration"], 2):
+        told = parts["configuration"]
+        untold = told.get("noise_scale") is None and told.get("reward_bounds") is None
+        is_one = untold and _table(parts, "statistics").get("noise") is None
+        parts["configuration"] = {**told, **({"noise_scale": 1.0} if is_one else {}), "version": 3}
+    return {**snapshot, **{part: fields for part, fields in parts.items() if part in snapshot}}
 
 
 def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:

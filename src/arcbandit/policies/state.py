@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
 from arcbandit.kernels.confidence import ByPair, make_statistics
+from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import make_planner
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import (
@@ -157,6 +158,7 @@ def make_learner(
         statistics=make_statistics(n_arms, n_contexts),
         memory=make_memory(kind.rows, n_arms, n_contexts),
         planner=planner,
+        noise=np.zeros(len(Noise)) if configuration.estimates_noise else cast(Any, ()),
         progress=progress,
         allocation=np.ascontiguousarray(available / available.sum(axis=0)),
     )
@@ -169,10 +171,12 @@ def _settings(configuration: Configuration) -> np.ndarray:
     if bounds is not None:
         values.has_reward_bounds = 1.0
         values.reward_low, values.reward_high = bounds
-    if configuration.noise_scale is not None:
+    if configuration.estimates_noise:
+        values.noise_scale = 1.0  # until two rewards differ
+    elif configuration.noise_scale is not None:
         values.noise_scale = configuration.noise_scale
-    else:
-        values.noise_scale = 1.0 if bounds is None else (bounds[1] - bounds[0]) / 2
+    elif bounds is not None:
+        values.noise_scale = (bounds[1] - bounds[0]) / 2
     bound = bounds[1] if configuration.mean_bound is None and bounds else configuration.mean_bound
     if kind.needs_mean_bound:
         if bound is None or not bound > 0:
@@ -215,7 +219,10 @@ def with_shape(
     learner.memory.by_pair[:, :arms, :contexts] = old.memory.by_pair
     learner.memory.by_arm[:, :arms] = old.memory.by_arm
     learner.memory.totals[:] = old.memory.totals
-    for place in (Progress.DECISIONS, Progress.REWARDS):
+    learner.settings[0].noise_scale = old.settings[0].noise_scale
+    if state.configuration.estimates_noise:
+        learner.noise[:] = old.noise
+    for place in (Progress.DECISIONS, Progress.REWARDS, Progress.PLANNED_AT, Progress.OUTCOME):
         learner.progress[place] = old.progress[place]
     shares = np.zeros(available.shape)
     shares[:arms, :contexts] = old.allocation

@@ -8,6 +8,7 @@ from arcbandit.compilation.compile import bound, entry_kernel, kernel
 from arcbandit.compilation.packing import kind_of, packed, unpacker
 from arcbandit.kernels.confidence import record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
+from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
 from arcbandit.policies.learner import Learner, Stream, observe_context
 from arcbandit.simulation.meters import (
@@ -61,6 +62,7 @@ def rounds(world, learner, meters, stream, first, last, record):
             if AUDITED:
                 sigma = learner.settings[0].noise_scale
                 audit(world, learner, sigma, t, outcome, matched, regret, violation, meters)
+        take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
         record_reward(learner.statistics, arm, context, reward)
         rule_learn(learner, context, arm, reward)
         measure_reward(learner.problem, arm, reward, t, meters)

@@ -1,0 +1,45 @@
+"""The noise of rewards, estimated from what was seen if nobody told it."""
+
+import enum
+import math
+
+from arcbandit.compilation.compile import kernel
+from arcbandit.kernels.confidence import ByPair
+
+# Rewards that the spread of all rewards counts as, beside the residuals: at first there are no residuals.
+WEIGHT_OF_SPREAD = 2.0
+
+
+class Noise(enum.IntEnum):
+    """Places of Learner.noise."""
+
+    REWARDS = 0  # how many were seen
+    MEAN = 1  # of all of them
+    SPREAD = 2  # sum of squares about that mean
+    RESIDUAL = 3  # sum of squares about the mean of each pair
+    FREEDOM = 4  # degrees of freedom of the residuals: rewards, less one per pair that was played
+
+
+@kernel
+def take_in_noise(settings, noise, statistics, arm, context, reward):
+    """Estimate sigma again with a reward that the statistics have not taken in yet, if it is estimated at all.
+
+    The estimate is the root of (residuals + w * variance of all rewards) / (degrees of freedom + w): before any pair
+    was played twice the spread of all rewards, in which the differences between pairs count as noise, and soon the
+    pooled residuals. It stays as it is until two rewards differ.
+    """
+    if len(noise) == 0:
+        return
+    pulls = statistics.by_pair[ByPair.PULLS, arm, context]
+    if pulls > 0.0:
+        residual = reward - statistics.by_pair[ByPair.MEAN, arm, context]
+        noise[Noise.RESIDUAL] += residual * residual * (pulls / (pulls + 1.0))
+        noise[Noise.FREEDOM] += 1.0
+    noise[Noise.REWARDS] += 1.0
+    deviation = reward - noise[Noise.MEAN]
+    noise[Noise.MEAN] += deviation / noise[Noise.REWARDS]
+    noise[Noise.SPREAD] += deviation * (reward - noise[Noise.MEAN])
+    if noise[Noise.SPREAD] > 0.0:
+        variance = noise[Noise.SPREAD] / (noise[Noise.REWARDS] - 1.0)
+        pooled = (noise[Noise.RESIDUAL] + WEIGHT_OF_SPREAD * variance) / (noise[Noise.FREEDOM] + WEIGHT_OF_SPREAD)
+        settings[0].noise_scale = math.sqrt(pooled)

@@ -1,0 +1,323 @@
+"""How a policy at work is: what was promised, what is earned, what is known, and how old the plan is."""
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.certificate import Certificate
+from arcbandit.floors import Floors
+from arcbandit.kernels.confidence import ByPair, radius_factor
+from arcbandit.kernels.program import PlanStatus
+from arcbandit.planning.plans import Plan
+from arcbandit.planning.solve import solve_checked
+from arcbandit.policies.decisions import how
+from arcbandit.policies.learner import Progress
+from arcbandit.policies.state import Name, State
+
+Floats = NDArray[np.float64]
+
+NORMAL_QUANTILE = 1.959963984540054  # of the 95 % intervals
+KEPT, AT_RISK, OUT_OF_REACH = "kept", "at risk", "out of reach"
+MOST_ROWS_PRINTED = 12
+
+
+class FloorStatus(NamedTuple):
+    """A promise: revenue per round, but for `earned`."""
+
+    name: Name
+    kind: str  # "arm" or "group"
+    promised: float
+    expected: float  # under the plan in force, by the means so far
+    low: float  # the 95 % interval of `expected`, in which the probabilities of contexts count as known
+    high: float
+    earned: float  # in all, by the rewards that arrived
+    earned_per_round: float
+    price: float  # what the last unit of the floor costs, by the means so far
+    largest: float  # that could be promised beside the others, by the means so far; NaN if they cannot be kept
+    state: str  # "kept", "at risk" or "out of reach"
+
+
+class ContextStatus(NamedTuple):
+    """A context."""
+
+    name: Name
+    probability: float
+    estimated: bool
+    rounds: int  # in which it was seen
+
+
+class PairStatus(NamedTuple):
+    """An arm in a context."""
+
+    arm: Name
+    context: Name
+    pulls: float
+    mean: float  # NaN before the first reward
+    low: float  # the confidence bounds that the rule plans with
+    high: float
+    share: float  # of the context's traffic, under the plan in force
+
+
+class Status(NamedTuple):
+    """How a policy is at a moment; `print` shows the promises, `to_frame` any of its tables.
+
+    A floor is "kept" if with 95 % confidence the plan in force earns all of it but for the tolerance, "out of reach" if
+    even by optimistic bounds no plan keeps it together with the other floors, and "at risk" otherwise.
+    """
+
+    floors: tuple[FloorStatus, ...]
+    contexts: tuple[ContextStatus, ...]
+    pairs: tuple[PairStatus, ...]
+    how: str  # how the plan in force came about, as of a `Decision`
+    plan_age: int  # decisions since the plan in force was made
+    decisions: int
+    rewards: int
+    expected_revenue: float  # per round, under the plan in force, by the means so far
+    best_revenue: float  # that of the best plan, by the means so far; if floors cannot be met, of the least shortfall
+    noise_scale: float
+    noise_estimated: bool
+    attainable_share: float  # of every floor, by optimistic bounds: 1 if all can be met
+    certificate: Certificate | None  # of the best plan by the means so far
+
+    @property
+    def state(self) -> str:
+        """The worst of the floors' states."""
+        found = [floor.state for floor in self.floors]
+        return next((state for state in (OUT_OF_REACH, AT_RISK) if state in found), KEPT)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; infinite and unknown numbers are None."""
+        tables = {name: [row._asdict() for row in getattr(self, name)] for name in TABLES}
+        rest = {name: value for name, value in self._asdict().items() if name not in (*TABLES, "certificate")}
+        certificate = None if self.certificate is None else self.certificate._asdict()
+        plain: dict[str, Any] = _plain({"state": self.state, **rest, **tables, "certificate": certificate})
+        return plain
+
+    def __str__(self) -> str:
+        columns = ("name", "promised", "expected", "low", "high", "earned_per_round", "price", "largest", "state")
+        heading = ("floor", "promised", "expected", "from", "to", "per round", "price", "largest", "state")
+        shown = [floor for floor in self.floors if floor.promised > 0.0]
+        rows = [[_printed(getattr(floor, column)) for column in columns] for floor in shown[:MOST_ROWS_PRINTED]]
+        widths = [max(len(line[place]) for line in [heading, *rows]) for place in range(len(heading))]
+        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in [heading, *rows]]
+        if len(shown) > MOST_ROWS_PRINTED:
+            lines.append(f"... and {len(shown) - MOST_ROWS_PRINTED:,} more")
+        return "\n".join([repr(self)[1:-1], *lines] if shown else [repr(self)[1:-1]])
+
+    def __repr__(self) -> str:
+        promised = sum(floor.promised > 0.0 for floor in self.floors)
+        return (
+            f"<Status: {promised} floor{'' if promised == 1 else 's'} {self.state}, {self.how}, plan of "
+            f"{self.plan_age:,} decision{'' if self.plan_age == 1 else 's'} ago, {self.decisions:,} decisions, "
+            f"{self.rewards:,} rewards>"
+        )
+
+
+TABLES = ("floors", "contexts", "pairs")
+
+
+class _Known(NamedTuple):
+    """What a policy knows, as matrices."""
+
+    probabilities: Floats
+    pulls: Floats
+    means: Floats  # 0 before the first reward
+    radius: Floats  # infinite before the first reward
+    shares: Floats
+    available: NDArray[np.bool_]
+    sigma: float
+
+
+def status_of(state: State, tolerance: float) -> Status:
+    """The status of a policy in this state."""
+    learner, floors = state.learner, state.floors
+    known = _known(state)
+    best = _planned(state, known.means, floors)
+    reach = out_of_reach(state)
+    progress = learner.progress
+    return Status(
+        floors=_floors(state, known, best, reach, tolerance),
+        contexts=_contexts(state),
+        pairs=_pairs(state, known),
+        how=how(int(progress[Progress.OUTCOME])),
+        plan_age=int(progress[Progress.DECISIONS] - progress[Progress.PLANNED_AT]),
+        decisions=int(progress[Progress.DECISIONS]),
+        rewards=int(progress[Progress.REWARDS]),
+        expected_revenue=float((known.probabilities * known.means * known.shares).sum()),
+        best_revenue=best.value,
+        noise_scale=known.sigma,
+        noise_estimated=state.configuration.estimates_noise,
+        attainable_share=1.0 if reach is None else reach.share,
+        certificate=best.certificate,
+    )
+
+
+class Reach(NamedTuple):
+    """Floors that no plan meets together, even by optimistic bounds."""
+
+    rows: tuple[int, ...]
+    names: tuple[str, ...]
+    share: float  # that every floor can have of its amount
+
+
+def out_of_reach(state: State) -> Reach | None:
+    """Which floors are out of reach even by the upper confidence bounds of this round; None if there is a plan."""
+    known = _known(state)
+    bounds = state.configuration.reward_bounds
+    upper = known.means + known.radius
+    seen = upper[np.isfinite(upper)]
+    unknown = bounds[1] if bounds is not None else float(seen.max()) if seen.size else 1.0
+    found = _planned(state, np.where(np.isfinite(upper), upper, unknown), state.floors, on_infeasible="same_share")
+    if found.status == PlanStatus.OPTIMAL:
+        return None
+    rows = found.conflicting_floors
+    share = math.nan if found.floor_share is None else found.floor_share
+    return Reach(rows, tuple(state.floors.names[row] for row in rows), share)
+
+
+def _known(state: State) -> _Known:
+    learner = state.learner
+    by_pair = learner.statistics.by_pair
+    pulls = np.array(by_pair[ByPair.PULLS])
+    sigma = float(learner.settings[0].noise_scale)
+    factor = _radius_factor(learner.problem.available.size, state.round_number, sigma)
+    roots = np.divide(1.0, np.sqrt(pulls), out=np.full(pulls.shape, np.inf), where=pulls > 0)
+    return _Known(
+        learner.problem.context_probabilities.copy(),
+        pulls,
+        np.array(by_pair[ByPair.MEAN]),
+        np.where(pulls > 0, factor * np.where(pulls > 0, roots, 0.0), np.inf),
+        learner.allocation.copy(),
+        learner.problem.available.copy(),
+        sigma,
+    )
+
+
+def _radius_factor(n_pairs: int, round_number: int, sigma: float) -> float:
+    # A kernel cannot be called from Python; the function that it was made of can.
+    return float(getattr(radius_factor, "py_func", radius_factor)(n_pairs, round_number, sigma))
+
+
+def _planned(
+    state: State, means: Floats, floors: Floors, objective: Floats | None = None, on_infeasible: str = "least_shortfall"
+) -> Plan:
+    problem = state.learner.problem
+    return solve_checked(
+        means if objective is None else objective,
+        means,
+        problem.context_probabilities.copy(),
+        floors,
+        problem.available.copy(),
+        "simplex",
+        on_infeasible,
+    )
+
+
+def _floors(state: State, known: _Known, best: Plan, reach: Reach | None, tolerance: float) -> tuple[FloorStatus, ...]:
+    floors, progress = state.floors, state.learner.progress
+    weights = known.probabilities * known.shares
+    members = floors.members.astype(np.float64)
+    expected = members @ (weights * known.means).sum(axis=1)
+    used = weights > 0.0
+    variance = np.divide(weights**2, known.pulls, out=np.zeros(weights.shape), where=known.pulls > 0).sum(axis=1)
+    half = NORMAL_QUANTILE * known.sigma * np.sqrt(members @ variance)
+    # What is given to a pair that was never played earns nobody knows what.
+    half = np.where(members @ (used & (known.pulls == 0)).any(axis=1) > 0, np.inf, half)
+    earned = members @ (known.pulls * known.means).sum(axis=1)
+    rounds = max(int(progress[Progress.REWARDS]), 1)
+    names = [*state_names(state), *(group.name for group in floors.groups)]
+    found = []
+    for row, floor in enumerate(floors):
+        low = float(expected[row] - half[row])
+        if reach is not None and row in reach.rows:
+            verdict = OUT_OF_REACH
+        else:
+            verdict = KEPT if floor.amount == 0.0 or low >= (1.0 - tolerance) * floor.amount else AT_RISK
+        found.append(
+            FloorStatus(
+                name=names[row],
+                kind=str(floor.kind),
+                promised=floor.amount,
+                expected=float(expected[row]),
+                low=low,
+                high=float(expected[row] + half[row]),
+                earned=float(earned[row]),
+                earned_per_round=float(earned[row]) / rounds,
+                price=float(best.floors.prices[row]),
+                largest=_largest(state, known, row) if floor.amount > 0.0 else math.nan,
+                state=verdict,
+            )
+        )
+    return tuple(found)
+
+
+def _largest(state: State, known: _Known, row: int) -> float:
+    """The most that the arms of a floor can earn while the others are kept; NaN if these cannot be kept."""
+    floors = state.floors
+    amounts = floors.amounts[: floors.n_arms].copy()
+    groups = list(floors.groups)
+    if row < floors.n_arms:
+        amounts[row] = 0.0
+    else:
+        place = row - floors.n_arms
+        groups[place] = replace(groups[place], floor=0.0)
+    others = Floors.of(floors.arms, amounts, groups)
+    revenue = known.means * floors.members[row][:, np.newaxis]
+    found = _planned(state, known.means, others, objective=revenue)
+    return found.value if found.status == PlanStatus.OPTIMAL else math.nan
+
+
+def state_names(state: State) -> tuple[Name, ...]:
+    """The arms by name, or by index if they have none."""
+    labels = state.labels
+    return labels.arms if labels.named_arms else tuple(range(len(labels.arms)))
+
+
+def _context_names(state: State) -> tuple[Name, ...]:
+    labels = state.labels
+    return labels.contexts if labels.named_contexts else tuple(range(len(labels.contexts)))
+
+
+def _contexts(state: State) -> tuple[ContextStatus, ...]:
+    learner = state.learner
+    counts = learner.statistics.context_counts
+    probabilities = learner.problem.context_probabilities
+    estimated = state.configuration.estimate_contexts
+    return tuple(
+        ContextStatus(name, float(probabilities[place]), estimated, int(counts[place]))
+        for place, name in enumerate(_context_names(state))
+    )
+
+
+def _pairs(state: State, known: _Known) -> tuple[PairStatus, ...]:
+    return tuple(
+        PairStatus(
+            arm,
+            context,
+            float(known.pulls[row, column]),
+            float(known.means[row, column]) if known.pulls[row, column] > 0 else math.nan,
+            float(known.means[row, column] - known.radius[row, column]),
+            float(known.means[row, column] + known.radius[row, column]),
+            float(known.shares[row, column]),
+        )
+        for row, arm in enumerate(state_names(state))
+        for column, context in enumerate(_context_names(state))
+        if known.available[row, column]
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _printed(value: Any) -> str:
+    if isinstance(value, float):
+        return "unknown" if math.isnan(value) else f"{value:.4g}"
+    return str(value)

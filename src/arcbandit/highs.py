@@ -35,7 +35,7 @@ def solve_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floa
     return PlanStatus.INFEASIBLE, shares, prices, ray
 
 
-def share_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floats, float]:
+def share_with_highs(program: Program) -> tuple[tuple[PlanStatus, Floats, Floats, Floats], float]:
     """What `solve_with_highs` gives, but with the same share of every floor above zero, the largest; and that share.
 
     The prices that prove infeasibility prove that no share is larger. The share is NaN if floors conflict at any share.
@@ -44,7 +44,7 @@ def share_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floa
     model.open_share()
     status, shares, ray = model.maximise(np.zeros_like(model.objective))
     if status != PlanStatus.OPTIMAL:
-        return status, shares, ray, np.zeros_like(ray), math.nan
+        return (status, shares, ray, np.zeros_like(ray)), math.nan
     share = model.share
     # Its answer is off by up to its tolerance, which may put the floors out of reach.
     for slack in (0.0, TOLERANCE, 10 * TOLERANCE):
@@ -53,8 +53,8 @@ def share_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floa
         model = _Model(program._replace(floors=floors))
         status, shares, prices = model.maximise(model.objective)
         if status == PlanStatus.OPTIMAL:
-            return PlanStatus.INFEASIBLE, shares, prices, ray, share
-    return PlanStatus.PIVOT_LIMIT, shares, prices, ray, share
+            return (PlanStatus.INFEASIBLE, shares, prices, ray), share
+    return (PlanStatus.PIVOT_LIMIT, shares, prices, ray), share
 
 
 class _Model:

@@ -1,5 +1,6 @@
 """Calling the planner: check a problem, solve it, prove what was found, and make a Plan of it or raise."""
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -60,8 +61,8 @@ def solve_lp(
     >>> solve_lp([[4, 2], [1, 1]], [[4, 2], [1, 1]], [0, 0.25], [0.5, 0.5]).value
     2.75
     >>> shared = solve_lp([[4, 2], [1, 1]], [[4, 2], [1, 1]], [2, 1], [0.5, 0.5], on_infeasible="same_share")
-    >>> shared.floor_share, shared.arm_revenue.round(9).tolist()
-    (0.75, [1.5, 0.75])
+    >>> round(shared.floor_share, 6), shared.arm_revenue.round(6).tolist()
+    (0.666667, [1.333333, 0.666667])
     """
     choice("solver", solver, SOLVERS)
     choice("on_infeasible", on_infeasible, WHERE_INFEASIBLE)
@@ -191,34 +192,23 @@ def solve_checked(
     problem = Coefficients(
         probabilities * objective, probabilities * revenue, program.available, floors, required=rows.floors
     )
-    certificate = share = None
+    certificate = None
     if solver == "simplex":
-        if found is None:
-            start = _matching_basis(warm_start, program)
-            found = solve_program(program, least_shortfall=on_infeasible != "same_share", start=start)
-        solution = found
-        if solution.status == PlanStatus.INFEASIBLE and on_infeasible == "same_share":
-            solution, share = solve_same_share(program)
-            if np.isnan(share):  # it is not for floors above zero that they conflict
-                solution, share, on_infeasible = solve_program(program, least_shortfall=True), None, "raise"
+        start = _matching_basis(warm_start, program)
+        solution, share = _by_simplex(program, on_infeasible, start, found)
+    else:
+        solution, share = _by_highs(program, on_infeasible)
+    if share is not None and math.isnan(share):  # it is not for floors above zero that they conflict
+        return solve_checked(
+            objective, revenue, probabilities, floors, available, solver, "raise", warm_start, say_kinds=say_kinds
+        )
+    if solver == "simplex":
         meets_floors = solution.status == PlanStatus.OPTIMAL or share is not None  # be they reduced
         if meets_floors and solution.shortfall_prices.any():
             solution = solution._replace(
                 prices=prices_among_all(problem, solution.allocation, solution.shortfall_prices, solution.prices)
             )
         certificate = _certify(program, problem, solution, on_infeasible, share)
-    else:
-        from arcbandit.highs import share_with_highs, solve_with_highs
-
-        no_basis = make_basis(objective.shape[1], len(floors))
-        answer = solve_with_highs(program)
-        if answer[0] == PlanStatus.INFEASIBLE and on_infeasible == "same_share":
-            *shared, share = share_with_highs(program)
-            if np.isnan(share):
-                share, on_infeasible = None, "raise"
-            else:
-                answer = shared
-        solution = Solution(*answer, shortfall_prices=np.zeros(len(floors)), basis=no_basis)
     if solution.status == PlanStatus.PIVOT_LIMIT:
         raise PlanningError("The solver could neither find an optimal plan nor prove that there is none.")
     made = _describe(problem, solution, certificate, share)
@@ -232,6 +222,27 @@ def solve_checked(
             least_shortfall=made.total_shortfall,
         )
     return made
+
+
+def _by_simplex(
+    program: Program, on_infeasible: str, start: Basis | None, found: Solution | None
+) -> tuple[Solution, float | None]:
+    """What the simplex method finds, and the share of the floors if it is the same for all, NaN if there is none."""
+    shares = on_infeasible == "same_share"
+    solution = solve_program(program, least_shortfall=not shares, start=start) if found is None else found
+    return solve_same_share(program) if shares and solution.status == PlanStatus.INFEASIBLE else (solution, None)
+
+
+def _by_highs(program: Program, on_infeasible: str) -> tuple[Solution, float | None]:
+    """What HiGHS finds, likewise."""
+    from arcbandit.highs import share_with_highs, solve_with_highs
+
+    answer, share = solve_with_highs(program), None
+    if on_infeasible == "same_share" and answer[0] == PlanStatus.INFEASIBLE:
+        answer, share = share_with_highs(program)
+    n_rows = len(program.floors)
+    no_basis = make_basis(len(program.weights), n_rows)
+    return Solution(*answer, shortfall_prices=np.zeros(n_rows), basis=no_basis), share
 
 
 def _reduced(program: Program, share: float) -> Program:
@@ -266,9 +277,7 @@ def _certify(
     return certificate
 
 
-def _describe(
-    problem: Coefficients, solution: Solution, certificate: Certificate | None, share: float | None
-) -> Plan:
+def _describe(problem: Coefficients, solution: Solution, certificate: Certificate | None, share: float | None) -> Plan:
     """The Plan of what a solver found."""
     floors = problem.floors
     arm_revenue = (problem.revenue * solution.allocation).sum(axis=1)

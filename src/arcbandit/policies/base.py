@@ -5,7 +5,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,9 @@ class Policy(metaclass=PolicyType):
     `replan` says when a rule that plans computes a new allocation: "always" (before each decision, as the paper's
     guarantees require), "doubling" (at rounds 1, 2, 4, 8 ...), or a number n (every n rounds). In between, the last
     plan is kept; for these two the paper proves nothing about regret or violation.
+    `when_infeasible` says what such a rule plans if the floors are out of reach even by optimistic bounds: the least
+    total shortfall ("least_shortfall"), where one floor may take every context from the others, or the largest share
+    that every floor can get of its amount ("same_share"); in either case then the most revenue.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2.
 
     The random numbers of a decision depend only on `seed`, `worker`, `epoch` and the number of earlier decisions:
@@ -112,6 +115,7 @@ class Policy(metaclass=PolicyType):
         available: "Table | None" = None,
         estimate_contexts: bool = False,
         replan: str | int = "always",
+        when_infeasible: Literal["least_shortfall", "same_share"] = "least_shortfall",
         seed: int | None = 0,
         epoch: int = 0,
         worker: int = 0,
@@ -125,6 +129,7 @@ class Policy(metaclass=PolicyType):
             horizon=horizon,
             estimate_contexts=estimate_contexts,
             replan=replan,
+            when_infeasible=when_infeasible,
             seed=seed,
             epoch=epoch,
             worker=worker,
@@ -181,7 +186,7 @@ class Policy(metaclass=PolicyType):
 
     @property
     def label(self) -> str:
-        """The name, the dials that are not at their default, and p=? if context probabilities are estimated."""
+        """The name, the dials that are not at their default, and what else makes it play differently."""
         return self._state.configuration.label
 
     @property
@@ -218,6 +223,11 @@ class Policy(metaclass=PolicyType):
     def replan(self) -> str | int:
         """When it plans."""
         return self._state.configuration.replan
+
+    @property
+    def when_infeasible(self) -> str:
+        """What it plans if no plan can meet the floors, even by optimistic bounds."""
+        return self._state.configuration.when_infeasible
 
     @property
     def seed(self) -> int:

@@ -106,7 +106,7 @@ def anything(where: str, value: Any, size: Size) -> None:
 
 FORMAT = "arcbandit-policy"
 VERSION = 3
-PARTS = {"configuration": 2, "statistics": 1, "planner": 1}  # with their versions
+PARTS = {"configuration": 3, "statistics": 1, "planner": 1}  # with their versions
 
 # What each field must be. The constructor checks whether names are unique, floors non-negative and so on; the functions
 # below check what must hold between fields.
@@ -130,6 +130,7 @@ CONFIGURATION: dict[str, Check] = {
     "epoch": whole_number(0),
     "worker": whole_number(0),
     "replan": replan,
+    "when_infeasible": text,
 }
 STATISTICS: dict[str, Check] = {
     "version": anything,

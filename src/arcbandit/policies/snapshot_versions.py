@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from arcbandit.policies.configuration import LEAST_SHORTFALL
 from arcbandit.policies.snapshot_checks import PARTS, VERSION
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocati
 
 def of_latest_version(snapshot: Any, kind: "type[Policy]") -> Any:
     """A snapshot as one of the latest version; anything else is left for the check to refuse."""
-    return _with_later_dials(_parted(_with_workers(snapshot), kind), kind)
+    return _with_later_settings(_with_later_dials(_parted(_with_workers(snapshot), kind), kind))
 
 
 def _is_version(snapshot: Any, version: int) -> bool:
@@ -92,7 +93,17 @@ def _with_later_dials(snapshot: Any, kind: "type[Policy]") -> Any:
     if isinstance(dials, Mapping):
         later = {dial.name: dial.before for dial in kind.dials if dial.before is not None}
         configuration = {**configuration, "dials": {**later, **dials}}
-    return {**snapshot, "configuration": {**configuration, "version": PARTS["configuration"]}}
+    return {**snapshot, "configuration": {**configuration, "version": 2}}
+
+
+def _with_later_settings(snapshot: Any) -> Any:
+    """Version 2 of the configuration as version 3: floors out of reach had the least total shortfall."""
+    if not _is_version(snapshot, VERSION) or not _is_version(snapshot.get("configuration"), 2):
+        return snapshot
+    configuration = snapshot["configuration"]
+    if "when_infeasible" in configuration:  # an unknown field in that version
+        return snapshot
+    return {**snapshot, "configuration": {**configuration, "version": 3, "when_infeasible": LEAST_SHORTFALL}}
 
 
 def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:

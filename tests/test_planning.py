@@ -143,7 +143,10 @@ class TestWhatIsRefused:
             ({"revenue_floors": [0, 10**400, 0]}, r"revenue_floors\[1\] must be finite, got inf"),
             ({"warm_start": 3}, "warm_start must be a Plan, got 3"),
             ({"solver": "magic"}, "solver must be 'simplex' or 'highs', got 'magic'"),
-            ({"on_infeasible": "ignore"}, "on_infeasible must be 'raise' or 'least_shortfall', got 'ignore'"),
+            (
+                {"on_infeasible": "ignore"},
+                "on_infeasible must be 'raise', 'least_shortfall' or 'same_share', got 'ignore'",
+            ),
         ],
     )
     def test_says_what_is_wrong_with_which_argument(self, changes, message):

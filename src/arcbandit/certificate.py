@@ -34,6 +34,7 @@ class Certificate(NamedTuple):
     floor_error: float  # the largest missing part of a floor; 0 for a plan of least shortfall
     value_error: float  # the gap between the revenue and its bound by the prices
     shortfall_error: float = 0.0  # the gap between the total shortfall and its bound by the prices
+    share_error: float = 0.0  # the gap between the share of the floors and its bound by the prices
 
     @property
     def holds(self) -> bool:
@@ -150,6 +151,25 @@ def certify_least_shortfall(
     at_stake = problem.best(np.abs(problem.objective)).sum()
     size = at_stake + (0.0 if wide else np.abs(combined) @ found.terms + multiple * total)
     return Certificate(0.0, _relative(abs(bound - found.value), size), _relative(abs(total - least), short_size))
+
+
+def certify_same_share(
+    problem: Coefficients, program: Program, allocation: Floats, prices: Floats, ray: Floats
+) -> Certificate:
+    """Check that an allocation earns most among those that give every floor its share, and that none gives more.
+
+    The floors of `program` are those of the problem, the ones above zero reduced to the share. `prices` >= 0 are those
+    of the reduced floors; `ray` are prices that prove that with a larger share they would conflict. Both have shape
+    (M,).
+    """
+    required, reduced = problem.required, program.floors
+    weights = np.where(required == NO_FLOOR, 0.0, np.maximum(ray, 0.0))
+    needed = weights * np.where(required == NO_FLOOR, 0.0, reduced)
+    reachable = problem.best(problem.revenue * problem.floors.by_arm(weights)[:, np.newaxis])
+    size = np.abs(needed).sum() + np.abs(reachable).sum()
+    limits = (weights * np.maximum(required, 0.0)).sum() > 0.0  # otherwise the ray would limit no share
+    gap = abs(reachable.sum() - needed.sum()) if limits else math.inf
+    return certify_optimal(program, allocation, prices)._replace(share_error=_relative(float(gap), float(size)))
 
 
 def _losses(problem: Coefficients, worth: Floats, short_worth: Floats, allocation: Floats) -> tuple[Floats, Floats]:

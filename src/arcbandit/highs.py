@@ -1,5 +1,6 @@
 """The reference solver: the same problem solved by HiGHS, for comparison."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,28 @@ def solve_with_highs(program: Program) -> tuple[PlanStatus, Floats, Floats, Floa
     return PlanStatus.INFEASIBLE, shares, prices, ray
 
 
+def share_with_highs(program: Program) -> tuple[tuple[PlanStatus, Floats, Floats, Floats], float]:
+    """What `solve_with_highs` gives, but with the same share of every floor above zero, the largest; and that share.
+
+    The prices that prove infeasibility prove that no share is larger. The share is NaN if floors conflict at any share.
+    """
+    model = _Model(program)
+    model.open_share()
+    status, shares, ray = model.maximise(np.zeros_like(model.objective))
+    if status != PlanStatus.OPTIMAL:
+        return (status, shares, ray, np.zeros_like(ray)), math.nan
+    share = model.share
+    # Its answer is off by up to its tolerance, which may put the floors out of reach.
+    for slack in (0.0, TOLERANCE, 10 * TOLERANCE):
+        lower = share - slack * max(1.0, abs(share))
+        floors = np.where(program.floors > 0.0, lower * program.floors, program.floors)
+        model = _Model(program._replace(floors=floors))
+        status, shares, prices = model.maximise(model.objective)
+        if status == PlanStatus.OPTIMAL:
+            return (PlanStatus.INFEASIBLE, shares, prices, ray), share
+    return (PlanStatus.PIVOT_LIMIT, shares, prices, ray), share
+
+
 class _Model:
     """The problem with its rows and objective scaled to 1, and a shortfall column per floor.
 
@@ -62,6 +85,10 @@ class _Model:
         self.row_lower = np.concatenate([lower, ones])
         self.row_upper = np.concatenate([np.full(self.n_rows, np.inf), ones])
         self.shortfall_cost = np.zeros(self.n_rows)
+        # What a share of all floors at once takes from each row, in units of the largest.
+        self.share_taken = np.zeros(self.n_rows)
+        self.share_unit = 1.0
+        self.share = 0.0
         self.column_dual = np.zeros(n_pairs + self.n_rows)
         self.row_dual = np.zeros(self.n_rows + self.n_contexts)
 
@@ -69,6 +96,13 @@ class _Model:
         """Allow every floor to be missed, at the same price per unit."""
         self.column_upper[-self.n_rows :] = np.inf
         self.shortfall_cost[:] = self.row_scale / self.row_scale.max()
+
+    def open_share(self) -> None:
+        """Replace floors above zero by their amounts times an unknown share, which is to be as large as possible."""
+        taken = np.maximum(self.program.floors, 0.0) / self.row_scale
+        self.share_unit = float(taken.max())
+        self.share_taken = taken / self.share_unit
+        self.row_lower[: self.n_rows][taken > 0.0] = 0.0
 
     def restrict_to_face(self) -> None:
         """Restrict to the face of optimal solutions of the last objective, and drop that objective."""
@@ -93,6 +127,9 @@ class _Model:
             indices.append(row)
             values.append(1.0)
             starts.append(len(indices))
+        indices += range(self.n_rows)
+        values += (-self.share_taken).tolist()
+        starts.append(len(indices))
         return starts, indices, values
 
     def maximise(self, objective: Floats) -> tuple[PlanStatus, Floats, Floats]:
@@ -100,11 +137,12 @@ class _Model:
         highspy = _highspy()
         n_pairs = self.n_arms * self.n_contexts
         model = highspy.HighsLp()
-        model.num_col_ = n_pairs + self.n_rows
+        model.num_col_ = n_pairs + self.n_rows + 1
         model.num_row_ = self.n_rows + self.n_contexts
-        model.col_cost_ = np.concatenate([-objective.ravel(), self.shortfall_cost])
-        model.col_lower_ = np.zeros(model.num_col_)
-        model.col_upper_ = self.column_upper
+        shared = bool(self.share_taken.any())
+        model.col_cost_ = np.concatenate([-objective.ravel(), self.shortfall_cost, [-1.0 if shared else 0.0]])
+        model.col_lower_ = np.concatenate([np.zeros(n_pairs + self.n_rows), [-np.inf if shared else 0.0]])
+        model.col_upper_ = np.concatenate([self.column_upper, [np.inf if shared else 0.0]])
         model.row_lower_ = self.row_lower
         model.row_upper_ = self.row_upper
         starts, indices, values = self._columns()
@@ -134,7 +172,8 @@ class _Model:
             return outcome, np.zeros_like(objective), np.zeros(self.n_rows)
         found = solver.getSolution()
         solution = np.array(found.col_value)
-        self.column_dual = np.array(found.col_dual)
+        self.share = float(solution[-1]) / self.share_unit
+        self.column_dual = np.array(found.col_dual)[:-1]
         self.row_dual = np.array(found.row_dual)
         shares = np.maximum(solution[:n_pairs].reshape(objective.shape), 0.0)
         units = self.objective_scale if objective.any() else 1.0

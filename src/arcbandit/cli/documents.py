@@ -32,9 +32,17 @@ class Answer:
     analysed: bool  # whether the constants were asked for
 
     @classmethod
-    def of(cls, name: str, instance: Instance, *, solver: Literal["simplex", "highs"], analysed: bool) -> Self:
+    def of(
+        cls,
+        name: str,
+        instance: Instance,
+        *,
+        solver: Literal["simplex", "highs"],
+        analysed: bool,
+        same_share: bool = False,
+    ) -> Self:
         """Plan an instance and, if asked for or infeasible, analyse it around that plan."""
-        found = plan(instance, solver=solver, on_infeasible="least_shortfall")
+        found = plan(instance, solver=solver, on_infeasible="same_share" if same_share else "least_shortfall")
         analysis = None
         if analysed or found.status == PlanStatus.INFEASIBLE:
             # Failing to find a margin that nobody asked for must not lose the plan.
@@ -121,6 +129,7 @@ def plan_document(answer: Answer) -> dict[str, Any]:
         "active_group_floors": found.active_group_floors,
         "group_shortfall": found.group_shortfall,
         "total_shortfall": found.total_shortfall,
+        "floor_share": found.floor_share,
         "conflicting_floors": answer.conflicting_floors,
         "feasibility_margin": None if answer.analysis is None else answer.analysis.feasibility_margin,
     }

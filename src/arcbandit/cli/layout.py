@@ -99,7 +99,12 @@ def _print_summary(console: Console, answer: "Answer") -> None:
         missing = figure(found.total_shortfall)
         margin = "-" if answer.analysis is None else figure(answer.analysis.feasibility_margin)
         facts.add_row("floors", "infeasible", "no plan meets every floor")
-        facts.add_row("least total shortfall", missing, "what the plan below lacks in total")
+        if found.floor_share is None:
+            facts.add_row("least total shortfall", missing, "what the plan below lacks in total")
+        else:
+            share = percent(found.floor_share, decimals=1)
+            facts.add_row("share of every floor", share, "the largest that all floors can get")
+            facts.add_row("total shortfall", missing, "what the plan below lacks in total")
         facts.add_row("feasibility margin", margin, "moving all floors by this makes them feasible")
         facts.add_row("revenue per round", figure(found.value), "of the plan below")
         facts.add_row("revenue without floors", figure(answer.revenue_without_floors), "")
@@ -122,6 +127,8 @@ def _print_summary(console: Console, answer: "Answer") -> None:
 def _print_allocation(console: Console, answer: "Answer") -> None:
     instance = answer.instance
     title = "Plan" if answer.feasible else "Plan of least shortfall"
+    if not answer.feasible and answer.plan.floor_share is not None:
+        title = "Plan of the same share"
     if instance.n_contexts <= MOST_CONTEXTS_AS_COLUMNS and instance.n_arms <= MOST_ROWS:
         matrix = _allocation_matrix(answer)
         unbounded = console.options.update(width=10 * console.width)  # a measure never exceeds the width it is given

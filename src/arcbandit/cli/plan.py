@@ -35,14 +35,22 @@ def plan(
     solver: Annotated[
         Literal["simplex", "highs"], Parameter(help="The solver; highs needs the extra `reference`.")
     ] = "simplex",
+    on_infeasible: Annotated[
+        Literal["least-shortfall", "same-share"],
+        Parameter(
+            help="The plan for floors that cannot all be met: the least total shortfall, or the largest share of its "
+            "floor that every arm and group can get; in either case then the most revenue."
+        ),
+    ] = "least-shortfall",
 ) -> None:
     """Print the allocation that earns the most while every floor is met, and what each floor costs.
 
-    Floors that cannot be met together are an answer too: which ones, and the plan of least shortfall.
+    Floors that cannot be met together are an answer too: which ones, and the plan of least shortfall or of the same
+    share.
     """
     from arcbandit.cli.documents import plan_document, print_json
 
-    answer = _solve(instance, solver, analyse=analyse)
+    answer = _solve(instance, solver, analyse=analyse, same_share=on_infeasible == "same-share")
     if json:
         print_json(plan_document(answer))
         return
@@ -51,12 +59,12 @@ def plan(
     print_answer(answer)
 
 
-def _solve(name: str, solver: Literal["simplex", "highs"], *, analyse: bool) -> "Answer":
+def _solve(name: str, solver: Literal["simplex", "highs"], *, analyse: bool, same_share: bool) -> "Answer":
     from arcbandit.cli.documents import Answer, readable_count
 
     instance = find_instance(name)
     with _busy("planning"):
-        answer = Answer.of(name, instance, solver=solver, analysed=analyse)
+        answer = Answer.of(name, instance, solver=solver, analysed=analyse, same_share=same_share)
     analysis = answer.analysis
     if analysis is not None and analyse:
         with _busy(f"measuring {readable_count(analysis.candidate_count)} candidate sets"):

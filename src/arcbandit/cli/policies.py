@@ -47,6 +47,9 @@ def policies(
         console.print()
         console.print("Dials follow the name after a colon: linear-program:caution=-0.5,optimism=1")
         console.print("With estimate_contexts=true, any policy estimates the context probabilities itself.")
+        console.print(
+            "With when_infeasible=same_share, one that plans gives floors out of reach all the same share of them."
+        )
         console.print("A simulation tells each policy the horizon and, if needed, the largest mean.")
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DEFAULT_POLICIES = ("blp", "olp", "oplp")
 TRACE_SUFFIX = ".parquet"
 ESTIMATE_CONTEXTS = "estimate_contexts"
+WHEN_INFEASIBLE = "when_infeasible"
+SETTINGS = (ESTIMATE_CONTEXTS, WHEN_INFEASIBLE)
 TRUTHS = {"true": True, "false": False}
 
 
@@ -163,7 +165,7 @@ def _policy(choice: str) -> "Policy":
 
     name, colon, dials = choice.partition(":")
     known_name("policy", name, POLICIES)
-    known: dict[str, Dial | None] = {dial.name: dial for dial in POLICIES[name].dials} | {ESTIMATE_CONTEXTS: None}
+    known: dict[str, Dial | None] = {dial.name: dial for dial in POLICIES[name].dials} | dict.fromkeys(SETTINGS)
     settings: dict[str, Any] = {}
     for part in dials.split(",") if colon else ():
         dial, equals, text = (piece.strip() for piece in part.partition("="))
@@ -176,6 +178,8 @@ def _policy(choice: str) -> "Policy":
 
 
 def _dial_value(policy: str, name: str, dial: "Dial | None", text: str) -> Any:
+    if name == WHEN_INFEASIBLE:
+        return text.replace("-", "_")
     if dial is None:
         if text.lower() not in TRUTHS:
             raise InvalidInputError(f"Dial {name} of policy {policy} must be true or false, got {text!r}.")

@@ -21,6 +21,7 @@ from arcbandit.kernels.program import (
     Workspace,
     make_workspace,
 )
+from arcbandit.kernels.same_share import Shared, make_shared
 from arcbandit.kernels.unplayed import Kept, Unplayed, forget_plan, make_unplayed
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
@@ -52,15 +53,23 @@ class Planner(NamedTuple):
     slot_context: np.ndarray  # int32, shape (2, M)
     workspace: Workspace
     unplayed: Unplayed  # an empty tuple in its place, if nothing is kept of unplayed pairs
+    shared: Shared  # an empty tuple in its place, unless floors that cannot all be met get the same share of them
 
 
 def make_planner(
-    n_arms: int, n_contexts: int, n_rows: int, rows_per_arm: int, *, keeps_unplayed: bool = False
+    n_arms: int,
+    n_contexts: int,
+    n_rows: int,
+    rows_per_arm: int,
+    *,
+    keeps_unplayed: bool = False,
+    shares_floors: bool = False,
 ) -> Planner:
     """A planner for problems of this shape that has planned nothing yet.
 
     `keeps_unplayed`: for a rule that plans with confidence bounds, and more than FEW_PAIRS pairs. Without, kernels are
-    compiled without what keeps unplayed pairs.
+    compiled without what keeps unplayed pairs. `shares_floors`: floors that cannot all be met get the same share of
+    their amounts. Without, kernels are compiled without what finds it.
     """
     unplayed = make_unplayed(n_arms, n_contexts, n_rows) if keeps_unplayed else ()
     return Planner(
@@ -71,6 +80,7 @@ def make_planner(
         slot_context=np.full((len(Place), n_rows), Column.SURPLUS, dtype=np.int32),
         workspace=make_workspace(n_arms, n_contexts, n_rows, rows_per_arm),
         unplayed=cast(Unplayed, unplayed),
+        shared=make_shared(n_rows) if shares_floors else cast(Shared, ()),
     )
 
 

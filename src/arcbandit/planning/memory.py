@@ -15,6 +15,7 @@ from arcbandit.compilation.compile import bound, entry_kernel
 from arcbandit.compilation.packing import config, kind_of, packed, unpacker
 from arcbandit.kernels.planning import Task, plan
 from arcbandit.kernels.program import Basis, ByRow, Program, Workspace, make_basis, make_workspace
+from arcbandit.kernels.same_share import plan_same_share
 
 Floats = NDArray[np.float64]
 
@@ -155,4 +156,13 @@ def planning_kernel() -> Callable[..., tuple[int, bool, float]]:
     """`kernels.planning.plan`, compiled once for all who plan from Python."""
     kind = kind_of(_example(Shape(1, 1, 1, 1)))
     compiled: Callable[..., tuple[int, bool, float]] = bound(entry_kernel, plan, unpack_task=unpacker(kind)).compiled
+    return compiled
+
+
+@functools.cache
+def sharing_kernel() -> Callable[..., tuple[int, float]]:
+    """`kernels.same_share.plan_same_share`, compiled once for all who plan from Python, when one first needs it."""
+    kind = kind_of(_example(Shape(1, 1, 1, 1)))
+    entry = bound(entry_kernel, plan_same_share, unpack_task=unpacker(kind))
+    compiled: Callable[..., tuple[int, float]] = entry.compiled
     return compiled

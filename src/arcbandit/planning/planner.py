@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from arcbandit.kernels.planning import NOT_SOUND
 from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning.memory import NOBODY, Memory, Shape, planning_kernel
 from arcbandit.planning.quick_plan import QuickPlan, Terms, prove
-from arcbandit.planning.solve import WHERE_INFEASIBLE
+from arcbandit.planning.solve import WHERE_INFEASIBLE, OnInfeasible
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column, Labelled, Names, Table
@@ -57,11 +57,10 @@ class Planner:
         available: "Table | None" = None,
         arms: Sequence[str] | None = None,
         contexts: Sequence[str] | None = None,
-        on_infeasible: Literal["raise", "least_shortfall"] = "raise",
+        on_infeasible: OnInfeasible = "raise",
         warm: bool = False,
     ) -> None:
         choice("on_infeasible", on_infeasible, WHERE_INFEASIBLE)
-        self._least_shortfall = on_infeasible == "least_shortfall"
         self._cold = not truth("warm", warm)
         by_floor = by_arm("revenue_floors", revenue_floors)
         by_probability = by_context("context_probabilities", context_probabilities)
@@ -79,7 +78,7 @@ class Planner:
             self._shape,
             range(self._shape[1]) if self._contexts is None else self._contexts.names,
         )
-        self._terms = Terms(Floors.of(names, amounts, groups), probabilities, opened)
+        self._terms = Terms(Floors.of(names, amounts, groups), probabilities, opened, str(on_infeasible))
         self._prepare()
 
     @classmethod
@@ -88,7 +87,7 @@ class Planner:
         instance: Instance,
         *,
         available: "Table | None" = None,
-        on_infeasible: Literal["raise", "least_shortfall"] = "raise",
+        on_infeasible: OnInfeasible = "raise",
         warm: bool = False,
     ) -> Self:
         """Make a planner with the names, floors and context probabilities of an instance."""
@@ -120,7 +119,7 @@ class Planner:
         )
 
     # What a planner is made of, once it is checked.
-    _ARGUMENTS = ("_arms", "_cold", "_contexts", "_least_shortfall", "_shape", "_terms")
+    _ARGUMENTS = ("_arms", "_cold", "_contexts", "_shape", "_terms")
 
     def _prepare(self) -> None:
         """Make the memory to plan in."""
@@ -134,6 +133,7 @@ class Planner:
         self._amounts = memory.array(memory.places.amounts)
         self._prices = memory.array(memory.places.prices)
         self._allocation = memory.allocation
+        self._least_shortfall = self._terms.on_infeasible == "least_shortfall"
         self._usual = True  # whether the floors and probabilities in the memory are those of the planner
         self._write_usual()
         self._alike, self._apart = memory.task("root", "revenue"), memory.task("root")
@@ -155,7 +155,8 @@ class Planner:
         `revenue_floors`, shape (K,), and `context_probabilities`, shape (C,), hold for this call alone. Without `copy`
         the arrays of the result are the planner's own, which the next plan overwrites, and there is no proof to be had.
         Floors that cannot be met together raise InfeasibleError, which is proven, unless the planner was made to
-        return the plan of least shortfall; PlanningError if nothing could be found or proven.
+        return the plan of least shortfall or of the same share (which is sought from nothing, and proven at once);
+        PlanningError if nothing could be found or proven.
         """
         shape = self._shape
         with self._lock:
@@ -222,8 +223,9 @@ class Planner:
         )
         if status == NOT_SOUND:
             self._refuse(*given)
-        found = prove(self._terms, *given, on_infeasible="least_shortfall" if self._least_shortfall else "raise")
-        return QuickPlan(found.status, found.allocation, found.value, found.floors.prices.copy(), (self._terms, *given))
+        found = prove(self._terms, *given, on_infeasible=self._terms.on_infeasible)
+        prices = found.floors.prices.copy()
+        return QuickPlan(found.status, found.allocation, found.value, prices, (self._terms, *given), found.floor_share)
 
     def _refuse(self, objective: Floats, revenue: Floats | None, amounts: Floats, weights: Floats) -> None:
         """Say which number is the one that cannot be planned with."""

@@ -86,8 +86,9 @@ class PlannedFloors(Floors):
 class Plan:
     """A stationary allocation with its revenue, its prices and the constraints it leaves no slack in.
 
-    `status` is OPTIMAL, or INFEASIBLE for a plan of least shortfall. Prices are revenue per unit of floor: what the
-    last unit of a guarantee costs. Where several plans are optimal, or prices not unique, one of them is shown.
+    `status` is OPTIMAL, or INFEASIBLE for a plan of least shortfall or of the same share. Prices are revenue per unit
+    of floor: what the last unit of a guarantee costs (for a plan of the same share, of the floors reduced to that
+    share). Where several plans are optimal, or prices not unique, one of them is shown.
     What `floors` says of all floors, the other properties say of those of arms (K) and of groups (G) by themselves.
     """
 
@@ -99,11 +100,15 @@ class Plan:
     conflicting_floors: tuple[int, ...] = ()  # rows of `floors` that cannot be met together
     basis: Basis | None = None  # to start a later plan from
     certificate: Certificate | None = None  # how far from proven it is, if we solved it
+    # The part of every floor that is met, the largest for which there is a plan: 1 if OPTIMAL, None for a plan of least
+    # shortfall. Below 0 if some floors above zero lose money under every plan.
+    floor_share: float | None = None
 
     def __repr__(self) -> str:
         of_arms = ("arm_revenue", "revenue_floors", "floor_prices")
         of_groups = ("group_revenue", "group_floors", "group_prices")
-        shown = ("status", "value", *of_arms, *of_groups, "conflicting_floors")
+        of_share = () if self.floor_share in (None, 1.0) else ("floor_share",)
+        shown = ("status", "value", *of_arms, *of_groups, "conflicting_floors", *of_share)
         return f"Plan({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     @property

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from arcbandit.floors import CouplingRows, arm_rows_of
 from arcbandit.kernels.program import Basis, ByRow, PlanStatus, Program
-from arcbandit.planning.memory import NOBODY, TRUSTED, Memory, Shape, planning_kernel
+from arcbandit.planning.memory import NOBODY, TRUSTED, Memory, Shape, planning_kernel, sharing_kernel
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -68,10 +68,32 @@ def solve_program(program: Program, *, least_shortfall: bool = False, start: Bas
     memory = Memory(Shape.of(program))
     task = memory.load(program)
     if start is not None:
-        for own, given in zip(memory.basis, start, strict=True):
-            own[...] = given
+        _start_from(memory, start)
     found, _, _ = planning_kernel()(task, start is None, TRUSTED, least_shortfall, NOBODY)
-    status = PlanStatus(found)
+    return _solution(memory, PlanStatus(found))
+
+
+def solve_same_share(program: Program, *, start: Basis | None = None) -> tuple[Solution, float]:
+    """Like `solve_program`, but floors that cannot all be met get the same share of their amounts; with the share.
+
+    The share is 1 if all floors can be met, and NaN if some conflict at any share. The prices of the solution are
+    those of the reduced floors, and its ray proves that no larger share is possible.
+    """
+    memory = Memory(Shape.of(program))
+    task = memory.load(program)
+    memory.array(memory.places.amounts)[...] = program.floors
+    if start is not None:
+        _start_from(memory, start)
+    found, share = sharing_kernel()(task, start is None)
+    return _solution(memory, PlanStatus(found)), share
+
+
+def _start_from(memory: Memory, start: Basis) -> None:
+    for own, given in zip(memory.basis, start, strict=True):
+        own[...] = given
+
+
+def _solution(memory: Memory, status: PlanStatus) -> Solution:
     prices, ray, shortfall_prices = memory.rows(ByRow.PRICE, ByRow.RAY, ByRow.SHORTFALL_PRICE)
     return Solution(
         status=status,

@@ -22,16 +22,18 @@ class Terms(NamedTuple):
     floors: Floors
     probabilities: Floats  # p, shape (C,)
     available: Flags  # shape (K, C)
+    on_infeasible: str  # what is done about floors that cannot all be met
 
 
 class QuickPlan:
     """What a `Planner` found, by the word of the simplex method; `certified` gives the proof.
 
-    `status` is OPTIMAL, or INFEASIBLE for a plan of least shortfall. `allocation` has shape (K, C), and `value` is what
-    it earns. `prices`, what the last unit of each floor costs, shape (M,), are those of the arms, then of the groups.
+    `status` is OPTIMAL, or INFEASIBLE for a plan of least shortfall or of the same share. `allocation`, shape (K, C),
+    earns `value`. `prices`, what the last unit of each floor costs, shape (M,), are those of the arms,
+    then of the groups. `floor_share` is as in `Plan`.
     """
 
-    __slots__ = ("_problem", "allocation", "prices", "status", "value")
+    __slots__ = ("_problem", "_share", "allocation", "prices", "status", "value")
 
     def __init__(
         self,
@@ -40,20 +42,28 @@ class QuickPlan:
         value: float,
         prices: Floats,
         problem: tuple[Terms, Floats, Floats | None, Floats | None, Floats | None] | None,
+        share: float | None = None,
     ) -> None:
         self.status = status
         self.allocation = allocation
         self.value = value
         self.prices = prices
         self._problem = problem  # the first arguments of `prove`
+        self._share = share
 
     def __repr__(self) -> str:
         return f"QuickPlan(status={self.status!r}, value={self.value!r}, prices={self.prices!r})"
 
+    @property
+    def floor_share(self) -> float | None:
+        """The part of every floor that is met: 1 if OPTIMAL, None for a plan of least shortfall."""
+        return 1.0 if self.status == PlanStatus.OPTIMAL else self._share
+
     def certified(self) -> Plan:
         """The `Plan` with its certificate; PlanningError if this plan cannot be proven right.
 
-        An optimal plan is proven as it stands; one of least shortfall is sought again, from nothing.
+        An optimal plan is proven as it stands; one of least shortfall or of the same share is sought again, from
+        nothing.
         """
         if self._problem is None:
             raise InvalidInputError("copy must be True for a plan that is to be certified: its problem was not kept.")
@@ -63,7 +73,8 @@ class QuickPlan:
             nothing = np.zeros(n_rows)
             no_basis = make_basis(n_contexts, n_rows)
             found = Solution(self.status, self.allocation.copy(), self.prices, nothing, nothing, no_basis)
-        return prove(*self._problem, on_infeasible="least_shortfall", found=found)
+        shares = self._problem[0].on_infeasible == "same_share"
+        return prove(*self._problem, on_infeasible="same_share" if shares else "least_shortfall", found=found)
 
 
 def prove(

@@ -1,7 +1,8 @@
 """Calling the planner: check a problem, solve it, prove what was found, and make a Plan of it or raise."""
 
+import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from arcbandit.certificate import (
     Coefficients,
     certify_least_shortfall,
     certify_optimal,
+    certify_same_share,
     prices_among_all,
     proves_infeasible,
 )
@@ -22,7 +24,7 @@ from arcbandit.inputs.values import choice, instance_of
 from arcbandit.instance import Instance
 from arcbandit.kernels.program import FEASIBILITY_TOLERANCE, Basis, PlanStatus, Program, make_basis
 from arcbandit.planning.plans import Plan, PlannedFloors
-from arcbandit.planning.program import Solution, make_program, solve_program, writable
+from arcbandit.planning.program import Solution, make_program, solve_program, solve_same_share, writable
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column, Table
@@ -31,7 +33,8 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 SOLVERS = ("simplex", "highs")
-WHERE_INFEASIBLE = ("raise", "least_shortfall")
+OnInfeasible = Literal["raise", "least_shortfall", "same_share"]
+WHERE_INFEASIBLE = get_args(OnInfeasible)
 
 
 def solve_lp(
@@ -43,18 +46,23 @@ def solve_lp(
     group_floors: Iterable[GroupFloor] = (),
     available: "Table | None" = None,
     solver: Literal["simplex", "highs"] = "simplex",
-    on_infeasible: Literal["raise", "least_shortfall"] = "raise",
+    on_infeasible: OnInfeasible = "raise",
     warm_start: Plan | None = None,
 ) -> Plan:
     """The paper's LP(mu_obj, mu_cons): means are per play, shape (K, C), floors per round, shape (K,).
 
     `available` (K x C, bool) says which arms may be played in which contexts. Frames, series and mappings are aligned
     by their labels as for `Instance`, to the order of `objective_means`. When no allocation meets the floors, raise
-    InfeasibleError, or return the plan of least total shortfall that then earns the most. `warm_start` is an earlier
-    plan of the same shape, from whose basis the simplex starts.
+    InfeasibleError, or return the plan of least total shortfall that then earns the most ("least_shortfall"), or the
+    one that gives every floor above zero the same share of it, the largest possible, and then earns the most
+    ("same_share"; `Plan.floor_share` is that share). `warm_start` is an earlier plan of the same shape, from whose
+    basis the simplex starts.
 
     >>> solve_lp([[4, 2], [1, 1]], [[4, 2], [1, 1]], [0, 0.25], [0.5, 0.5]).value
     2.75
+    >>> shared = solve_lp([[4, 2], [1, 1]], [[4, 2], [1, 1]], [2, 1], [0.5, 0.5], on_infeasible="same_share")
+    >>> round(shared.floor_share, 6), shared.arm_revenue.round(6).tolist()
+    (0.666667, [1.333333, 0.666667])
     """
     choice("solver", solver, SOLVERS)
     choice("on_infeasible", on_infeasible, WHERE_INFEASIBLE)
@@ -126,7 +134,7 @@ def plan(
     instance: Instance,
     *,
     solver: Literal["simplex", "highs"] = "simplex",
-    on_infeasible: Literal["raise", "least_shortfall"] = "raise",
+    on_infeasible: OnInfeasible = "raise",
 ) -> Plan:
     """The optimal stationary plan of an instance, LP(mu, mu).
 
@@ -186,23 +194,24 @@ def solve_checked(
     )
     certificate = None
     if solver == "simplex":
-        if found is None:
-            start = _matching_basis(warm_start, program)
-            found = solve_program(program, least_shortfall=True, start=start)
-        solution = found
-        if solution.status == PlanStatus.OPTIMAL and solution.shortfall_prices.any():
+        start = _matching_basis(warm_start, program)
+        solution, share = _by_simplex(program, on_infeasible, start, found)
+    else:
+        solution, share = _by_highs(program, on_infeasible)
+    if share is not None and math.isnan(share):  # it is not for floors above zero that they conflict
+        return solve_checked(
+            objective, revenue, probabilities, floors, available, solver, "raise", warm_start, say_kinds=say_kinds
+        )
+    if solver == "simplex":
+        meets_floors = solution.status == PlanStatus.OPTIMAL or share is not None  # be they reduced
+        if meets_floors and solution.shortfall_prices.any():
             solution = solution._replace(
                 prices=prices_among_all(problem, solution.allocation, solution.shortfall_prices, solution.prices)
             )
-        certificate = _certify(program, problem, solution, on_infeasible)
-    else:
-        from arcbandit.highs import solve_with_highs
-
-        no_basis = make_basis(objective.shape[1], len(floors))
-        solution = Solution(*solve_with_highs(program), shortfall_prices=np.zeros(len(floors)), basis=no_basis)
+        certificate = _certify(program, problem, solution, on_infeasible, share)
     if solution.status == PlanStatus.PIVOT_LIMIT:
         raise PlanningError("The solver could neither find an optimal plan nor prove that there is none.")
-    made = _describe(problem, solution, certificate)
+    made = _describe(problem, solution, certificate, share)
     if made.status == PlanStatus.INFEASIBLE and on_infeasible == "raise":
         names = [f"{floor.kind} {floor.name}" if say_kinds else floor.name for floor in floors]
         conflicting = tuple(names[row] for row in made.conflicting_floors)
@@ -215,13 +224,47 @@ def solve_checked(
     return made
 
 
-def _certify(program: Program, problem: Coefficients, solution: Solution, on_infeasible: str) -> Certificate | None:
+def _by_simplex(
+    program: Program, on_infeasible: str, start: Basis | None, found: Solution | None
+) -> tuple[Solution, float | None]:
+    """What the simplex method finds, and the share of the floors if it is the same for all, NaN if there is none."""
+    shares = on_infeasible == "same_share"
+    solution = solve_program(program, least_shortfall=not shares, start=start) if found is None else found
+    return solve_same_share(program) if shares and solution.status == PlanStatus.INFEASIBLE else (solution, None)
+
+
+def _by_highs(program: Program, on_infeasible: str) -> tuple[Solution, float | None]:
+    """What HiGHS finds, likewise."""
+    from arcbandit.highs import share_with_highs, solve_with_highs
+
+    answer, share = solve_with_highs(program), None
+    if on_infeasible == "same_share" and answer[0] == PlanStatus.INFEASIBLE:
+        answer, share = share_with_highs(program)
+    n_rows = len(program.floors)
+    no_basis = make_basis(len(program.weights), n_rows)
+    return Solution(*answer, shortfall_prices=np.zeros(n_rows), basis=no_basis), share
+
+
+def _reduced(program: Program, share: float) -> Program:
+    """The program with the same share of every floor above zero."""
+    floors = program.floors
+    return program._replace(floors=np.where(floors > 0.0, share * floors, floors))
+
+
+def _certify(
+    program: Program, problem: Coefficients, solution: Solution, on_infeasible: str, share: float | None
+) -> Certificate | None:
     """Prove what the kernel found, or refuse it: rounding can lead it astray where coefficients span many decades."""
     if solution.status == PlanStatus.PIVOT_LIMIT:
         return None
+    prices = np.maximum(solution.prices, 0.0)
     if solution.status == PlanStatus.OPTIMAL:
-        certificate = certify_optimal(writable(program), solution.allocation, np.maximum(solution.prices, 0.0))
+        certificate = certify_optimal(writable(program), solution.allocation, prices)
         holds = certificate.holds
+    elif share is not None:
+        reduced = writable(_reduced(program, share))
+        certificate = certify_same_share(problem, reduced, solution.allocation, prices, solution.ray)
+        holds = proves_infeasible(problem, solution.ray) and certificate.holds
     else:
         certificate = certify_least_shortfall(problem, solution.allocation, solution.shortfall_prices, solution.prices)
         # Who only asks whether there is a plan is answered by the proof that there is none.
@@ -234,7 +277,7 @@ def _certify(program: Program, problem: Coefficients, solution: Solution, on_inf
     return certificate
 
 
-def _describe(problem: Coefficients, solution: Solution, certificate: Certificate | None) -> Plan:
+def _describe(problem: Coefficients, solution: Solution, certificate: Certificate | None, share: float | None) -> Plan:
     """The Plan of what a solver found."""
     floors = problem.floors
     arm_revenue = (problem.revenue * solution.allocation).sum(axis=1)
@@ -256,6 +299,7 @@ def _describe(problem: Coefficients, solution: Solution, certificate: Certificat
         conflicting_floors=tuple(conflict.tolist()),
         basis=solution.basis,
         certificate=certificate,
+        floor_share=1.0 if solution.status == PlanStatus.OPTIMAL else share,
     )
 
 

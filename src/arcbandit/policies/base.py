@@ -66,6 +66,9 @@ class Policy(metaclass=PolicyType):
     `replan` says when a rule that plans computes a new allocation: "always" (before each decision, as the paper's
     guarantees require), "doubling" (at rounds 1, 2, 4, 8 ...), or a number n (every n rounds). In between, the last
     plan is kept; for these two the paper proves nothing about regret or violation.
+    `when_infeasible` says what such a rule plans if the floors are out of reach even by optimistic bounds: the least
+    total shortfall ("least_shortfall"), where one floor may take every context from the others, or the largest share
+    that every floor can get of its amount ("same_share"); in either case then the most revenue.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2. With neither, or
     with "estimate", sigma is estimated from the rewards: their spread about the means of their pairs, pooled.
 
@@ -115,6 +118,7 @@ class Policy(metaclass=PolicyType):
         available: "Table | None" = None,
         estimate_contexts: bool = False,
         replan: str | int = "always",
+        when_infeasible: Literal["least_shortfall", "same_share"] = "least_shortfall",
         seed: int | None = 0,
         epoch: int = 0,
         worker: int = 0,
@@ -128,6 +132,7 @@ class Policy(metaclass=PolicyType):
             horizon=horizon,
             estimate_contexts=estimate_contexts,
             replan=replan,
+            when_infeasible=when_infeasible,
             seed=seed,
             epoch=epoch,
             worker=worker,
@@ -186,7 +191,7 @@ class Policy(metaclass=PolicyType):
 
     @property
     def label(self) -> str:
-        """The name, the dials that are not at their default, and p=? if context probabilities are estimated."""
+        """The name, the dials that are not at their default, and what else makes it play differently."""
         return self._state.configuration.label
 
     @property
@@ -224,6 +229,11 @@ class Policy(metaclass=PolicyType):
     def replan(self) -> str | int:
         """When it plans."""
         return self._state.configuration.replan
+
+    @property
+    def when_infeasible(self) -> str:
+        """What it plans if no plan can meet the floors, even by optimistic bounds."""
+        return self._state.configuration.when_infeasible
 
     @property
     def seed(self) -> int:
@@ -285,13 +295,13 @@ class Policy(metaclass=PolicyType):
         A floor counts as kept if with 95 % confidence the plan in force earns it, but for the part `tolerance`.
 
         >>> from arcbandit import BLP
-        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"], reward_bounds=(0, 1))
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"])
         >>> for number in range(2000):
         ...     decision = policy.decide(number % 2)
         ...     policy.update(number % 2, decision.arm, 0.6 if decision.arm == "house" else 0.5)
         >>> status = policy.status()
         >>> status
-        <Status: 2 floors kept, planned, plan of 0 decisions ago, 2,000 decisions, 2,000 rewards>
+        <Status: 2 of 2 floors kept, planned, plan of 0 decisions ago, 2,000 decisions, 2,000 rewards>
         >>> status.floors[1].name, status.floors[1].promised, round(status.floors[1].largest, 3)
         ('guest', 0.1, 0.333)
         """

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.values import instance_of, is_whole, positive, shown, truth, whole
+from arcbandit.inputs.values import choice, instance_of, is_whole, positive, shown, truth, whole
 from arcbandit.instance import Instance
 from arcbandit.policies.dials import bounds_of_rewards
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 REPLAN_WORDS = ("always", "doubling")
 ESTIMATE = "estimate"
+LEAST_SHORTFALL = "least_shortfall"
+SAME_SHARE = "same_share"
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,6 +35,7 @@ class Configuration:
     horizon: int | None = None
     estimate_contexts: bool = False
     replan: str | int = "always"
+    when_infeasible: str = LEAST_SHORTFALL
     seed: int | None = 0
     epoch: int = 0
     worker: int = 0
@@ -56,7 +59,11 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """The name, the dials not at their default, p=? if probabilities of contexts are estimated, σ=? if sigma is."""
+        """The name, the dials that are not at their default, and what else makes it play differently.
+
+        p=? if context probabilities are estimated, σ=? if sigma is, same_share if floors out of reach all get the same
+        share.
+        """
         changed = [
             f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
             for dial in self.kind.dials
@@ -66,6 +73,8 @@ class Configuration:
             changed.append("p=?")
         if self.noise_scale == ESTIMATE:
             changed.append("σ=?")
+        if self.when_infeasible != LEAST_SHORTFALL:
+            changed.append(self.when_infeasible)
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":
@@ -120,6 +129,7 @@ class Configuration:
             "horizon": self.horizon,
             "estimate_contexts": self.estimate_contexts,
             "replan": self.replan,
+            "when_infeasible": self.when_infeasible,
             "seed": self.seed,
             "epoch": self.epoch,
             "worker": self.worker,
@@ -147,6 +157,7 @@ def configured(
     horizon: Any = None,
     estimate_contexts: Any = False,
     replan: Any = "always",
+    when_infeasible: Any = LEAST_SHORTFALL,
     seed: Any = 0,
     epoch: Any = 0,
     worker: Any = 0,
@@ -164,6 +175,7 @@ def configured(
         horizon=None if horizon is None else whole("horizon", horizon, 1),
         estimate_contexts=truth("estimate_contexts", estimate_contexts),
         replan=_checked_replan(kind, replan),
+        when_infeasible=_checked_when_infeasible(kind, when_infeasible),
         seed=None if seed is None else whole("seed", seed, 0),
         epoch=whole("epoch", epoch, 0),
         worker=whole("worker", worker, 0),
@@ -195,6 +207,15 @@ def _checked_replan(kind: "type[Policy]", replan: Any) -> str | int:
     if chosen != "always" and not kind.plans:
         raise InvalidInputError(f"replan must be 'always' for {kind.__name__}, which does not plan, got {replan!r}.")
     return chosen
+
+
+def _checked_when_infeasible(kind: "type[Policy]", chosen: Any) -> str:
+    choice("when_infeasible", chosen, (LEAST_SHORTFALL, SAME_SHARE))
+    if chosen != LEAST_SHORTFALL and not kind.plans:
+        raise InvalidInputError(
+            f"when_infeasible must be {LEAST_SHORTFALL!r} for {kind.__name__}, which does not plan, got {chosen!r}."
+        )
+    return str(chosen)
 
 
 def _checked_dials(kind: "type[Policy]", given: Mapping[str, Any]) -> dict[str, Any]:

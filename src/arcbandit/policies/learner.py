@@ -16,7 +16,7 @@ class Outcome(enum.IntEnum):
 
     PLANNED = 0
     FELL_BACK = 1  # the rule's own problem was infeasible, LP(UCB, UCB) was used
-    FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan of least shortfall was used
+    FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan of least shortfall or of the same share was used
     STOOD_STILL = 4  # the solver found nothing, every arm is equally likely
     EXPLORED = 8  # some context still has arms that were never played
 

@@ -14,6 +14,7 @@ FELL_SHORT = Outcome.FELL_SHORT.value
 QUIET = 1000
 
 log = logging.getLogger("arcbandit")
+log.addHandler(logging.NullHandler())  # without a handler of its own, a program would see the warning twice
 
 
 class Notices:
@@ -48,4 +49,4 @@ def _say_out_of_reach(state: State, number: int) -> None:
     )
     log.warning(message)
     # The caller of `decide` or `decide_many`.
-    warnings.warn(message, FloorsOutOfReachWarning, stacklevel=5)
+    warnings.warn(message, FloorsOutOfReachWarning, stacklevel=4)

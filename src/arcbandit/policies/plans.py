@@ -16,6 +16,7 @@ from arcbandit.kernels.confidence import (
 from arcbandit.kernels.exploring import plan_exploring, take_in_changes
 from arcbandit.kernels.planner import Coefficient, begin_plan, plan_again, set_leans
 from arcbandit.kernels.program import Basis, PlanStatus, Program
+from arcbandit.kernels.same_share import share_if_infeasible, shares
 from arcbandit.kernels.unplayed import (
     Kept,
     forget_coefficients,
@@ -137,7 +138,9 @@ def plan_prepared(learner, place, known, written, least_shortfall):
         forget_plan(planner.unplayed)
     if written:
         forget_coefficients(planner.unplayed)
-    return plan_again(planner, program, place, known, least_shortfall, learner.allocation)
+    falls_short_least = least_shortfall and not shares(planner.shared)
+    status = plan_again(planner, program, place, known, falls_short_least, learner.allocation)
+    return share_if_infeasible(status, program, planner, place, planner.shared, least_shortfall, learner.allocation)
 
 
 @rare_kernel

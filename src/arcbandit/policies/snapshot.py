@@ -59,6 +59,7 @@ def _configuration(state: State) -> dict[str, Any]:
         "epoch": configuration.epoch,
         "worker": configuration.worker,
         "replan": configuration.replan,
+        "when_infeasible": configuration.when_infeasible,
     }
 
 
@@ -139,6 +140,7 @@ def _restored(
         horizon=given["horizon"],
         estimate_contexts=given["estimate_contexts"],
         replan=given["replan"],
+        when_infeasible=given["when_infeasible"],
         seed=given["seed"],
         epoch=given["epoch"],
         worker=given["worker"],

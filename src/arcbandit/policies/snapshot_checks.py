@@ -141,6 +141,7 @@ CONFIGURATION: dict[str, Check] = {
     "epoch": whole_number(0),
     "worker": whole_number(0),
     "replan": replan,
+    "when_infeasible": text,
 }
 STATISTICS: dict[str, Check] = {
     "version": anything,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from arcbandit.policies.configuration import LEAST_SHORTFALL
 from arcbandit.policies.snapshot_checks import PARTS, VERSION
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ CONFIGURATION = (
     "worker",
     "replan",
 )
+LATER_SETTINGS = {"when_infeasible": LEAST_SHORTFALL}
 HEAD = ("format", "version", "policy")
 OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocation", "statistics", "memory", "scales")
 
 
 def of_latest_version(snapshot: Any, kind: "type[Policy]") -> Any:
     """A snapshot as one of the latest version; anything else is left for the check to refuse."""
-    return _with_noise(_with_later_dials(_parted(_with_workers(snapshot), kind), kind))
+    return _with_later_settings(_with_later_dials(_parted(_with_workers(snapshot), kind), kind))
 
 
 def _is_version(snapshot: Any, version: int) -> bool:
@@ -95,8 +97,11 @@ def _with_later_dials(snapshot: Any, kind: "type[Policy]") -> Any:
     return {**snapshot, "configuration": {**configuration, "version": 2}}
 
 
-def _with_noise(snapshot: Any) -> Any:
-    """The parts from before sigma was estimated as those after: if nothing was said of it, sigma was 1."""
+def _with_later_settings(snapshot: Any) -> Any:
+    """Version 2 of the configuration and 1 of the others as those after: what came later is set to what was before.
+
+    If nothing was said of sigma, it was 1.
+    """
     if not _is_version(snapshot, VERSION):
         return snapshot
     parts = {part: snapshot.get(part) for part in PARTS}
@@ -105,11 +110,11 @@ def _with_noise(snapshot: Any) -> Any:
     if _is_version(parts["planner"], 1):
         last = _table(snapshot, "statistics").get("decisions")
         parts["planner"] = {"planned_at": last, "outcome": 0, **parts["planner"], "version": 2}
-    if _is_version(parts["configuration"], 2):
-        told = parts["configuration"]
-        untold = told.get("noise_scale") is None and told.get("reward_bounds") is None
-        is_one = untold and _table(parts, "statistics").get("noise") is None
-        parts["configuration"] = {**told, **({"noise_scale": 1.0} if is_one else {}), "version": 3}
+    if _is_version(parts["configuration"], 2) and not LATER_SETTINGS.keys() & parts["configuration"].keys():
+        told = {**parts["configuration"], **LATER_SETTINGS, "version": 3}
+        if told.get("noise_scale") is None and told.get("reward_bounds") is None:
+            told["noise_scale"] = 1.0 if _table(parts, "statistics").get("noise") is None else None
+        parts["configuration"] = told
     return {**snapshot, **{part: fields for part, fields in parts.items() if part in snapshot}}
 
 

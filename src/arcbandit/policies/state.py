@@ -14,7 +14,7 @@ from arcbandit.inputs.values import index_of
 from arcbandit.kernels.confidence import ByPair, make_statistics
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import make_planner
-from arcbandit.policies.configuration import Configuration
+from arcbandit.policies.configuration import SAME_SHARE, Configuration
 from arcbandit.policies.learner import (
     SETTINGS,
     KnownProblem,
@@ -145,7 +145,14 @@ def make_learner(
     if kind.plans:
         # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them.
         keeps = available.size > PAIRS_TO_LOOK_AT and not configuration.estimate_contexts
-        planner = make_planner(n_arms, n_contexts, len(floors), rows.arm_rows.shape[1], keeps_unplayed=keeps)
+        planner = make_planner(
+            n_arms,
+            n_contexts,
+            len(floors),
+            rows.arm_rows.shape[1],
+            keeps_unplayed=keeps,
+            shares_floors=configuration.when_infeasible == SAME_SHARE,
+        )
     return Learner(
         problem=KnownProblem(
             context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),

@@ -108,12 +108,10 @@ class Status(NamedTuple):
         return "\n".join([repr(self)[1:-1], *lines] if shown else [repr(self)[1:-1]])
 
     def __repr__(self) -> str:
-        promised = sum(floor.promised > 0.0 for floor in self.floors)
-        return (
-            f"<Status: {promised} floor{'' if promised == 1 else 's'} {self.state}, {self.how}, plan of "
-            f"{self.plan_age:,} decision{'' if self.plan_age == 1 else 's'} ago, {self.decisions:,} decisions, "
-            f"{self.rewards:,} rewards>"
-        )
+        states = [floor.state for floor in self.floors if floor.promised > 0.0]
+        found = f"{states.count(self.state)} of {len(states)} floors {self.state}" if states else "no floors"
+        age = f"plan of {self.plan_age:,} decision{'' if self.plan_age == 1 else 's'} ago"
+        return f"<Status: {found}, {self.how}, {age}, {self.decisions:,} decisions, {self.rewards:,} rewards>"
 
 
 TABLES = ("floors", "contexts", "pairs")

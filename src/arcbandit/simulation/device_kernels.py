@@ -19,6 +19,7 @@ from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.confidence import Statistics
 from arcbandit.kernels.planner import Planner, keeps_unplayed
 from arcbandit.kernels.program import Workspace
+from arcbandit.kernels.same_share import Shared
 from arcbandit.kernels.unplayed import Unplayed
 from arcbandit.policies.learner import KnownProblem, Learner, Memory, Stream
 from arcbandit.simulation.explored import Explored
@@ -107,6 +108,7 @@ TUPLES = (
     Planner,
     Workspace,
     Unplayed,
+    Shared,
     Meters,
     Explored,
     Stream,

@@ -100,10 +100,8 @@ def _with_later_settings(snapshot: Any) -> Any:
     """Version 2 of the configuration as version 3: floors out of reach had the least total shortfall."""
     if not _is_version(snapshot, VERSION) or not _is_version(snapshot.get("configuration"), 2):
         return snapshot
-    configuration = snapshot["configuration"]
-    if "when_infeasible" in configuration:  # an unknown field in that version
-        return snapshot
-    return {**snapshot, "configuration": {**configuration, "version": 3, "when_infeasible": LEAST_SHORTFALL}}
+    configuration = {"when_infeasible": LEAST_SHORTFALL, **snapshot["configuration"]}
+    return {**snapshot, "configuration": {**configuration, "version": PARTS["configuration"]}}
 
 
 def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:

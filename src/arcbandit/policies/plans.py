@@ -123,7 +123,8 @@ def program_of(learner, objective, revenue, root):
 def plan_prepared(learner, place, known, written, least_shortfall):
     """Plan with the statistics as coefficients if `known`, otherwise with those of the planner; return a PlanStatus.
 
-    These are an objective and a revenue if `written`, otherwise means and roots.
+    These are an objective and a revenue if `written`, otherwise means and roots. With `least_shortfall`, there is a
+    plan even if it is infeasible: the one of least shortfall, or of the same share if the planner shares floors out.
     """
     planner = learner.planner
     objective = planner.coefficients[Coefficient.OBJECTIVE]

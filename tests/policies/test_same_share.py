@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from arcbandit import BLP, OLP, OPLP, GroupFloor, Instance, ThompsonLP, paper_instance, policy, solve_lp
+from arcbandit import BLP, OLP, OPLP, GroupFloor, Instance, ThompsonLP, paper_instance, policy, simulate, solve_lp
+from arcbandit.cli import main
 from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.learner import Progress
@@ -238,3 +239,17 @@ class TestSnapshotsOfEarlierVersions:
         for value in ("neither", 1, None):
             with pytest.raises(InvalidInputError, match="when_infeasible"):
                 restore({**shared, "configuration": {**shared["configuration"], "when_infeasible": value}})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["same_share", "same-share"])
+def test_the_command_line_plays_it(text, tmp_path, capsys):
+    file = tmp_path / "platform.toml"
+    PLATFORM.save(file)
+    choice = f"olp:when_infeasible={text}"
+    options = ["--horizon", "300", "--epochs", "2", "--jobs", "1", "--json"]
+    assert main(["simulate", str(file), "--policy", choice, "--policy", "olp", *options]) == 0
+    summary = json.loads(capsys.readouterr().out)["summary"]
+    expected = simulate(PLATFORM, [OLP(when_infeasible="same_share")], 300, 2, jobs=1).summary()
+    assert summary[choice]["regret"]["mean"] == expected["olp(same_share)"]["regret"].mean
+    assert summary[choice]["regret"]["mean"] != summary["olp"]["regret"]["mean"]

@@ -120,9 +120,11 @@ def plan_same_share(numbers, cold):
 
 
 @kernel
-def shares(shared):
-    """Whether floors that cannot all be met get the same share of their amounts."""
-    return len(shared) > 0
+def falls_short_least(wanted, shared):
+    """Whether floors that cannot all be met are to be missed by the least total, where a plan is `wanted` even then."""
+    if len(shared) == 0:
+        return wanted
+    return False
 
 
 @rare_kernel

@@ -161,6 +161,7 @@ SETTINGS = {
     "available": [[True, True], [True, True]],
     "estimate_contexts": False,
     "replan": "always",
+    "when_infeasible": "least_shortfall",
     "seed": 0,
     "epoch": 0,
 }

@@ -40,6 +40,9 @@ def share_with_highs(program: Program) -> tuple[tuple[PlanStatus, Floats, Floats
 
     The prices that prove infeasibility prove that no share is larger. The share is NaN if floors conflict at any share.
     """
+    n_rows = len(program.floors)
+    if not (program.floors > 0.0).any():
+        return (PlanStatus.INFEASIBLE, np.zeros_like(program.objective), np.zeros(n_rows), np.zeros(n_rows)), math.nan
     model = _Model(program)
     model.open_share()
     status, shares, ray = model.maximise(np.zeros_like(model.objective))

@@ -158,6 +158,11 @@ class TestFiles:
         (["nu", "--policy", "linear-program:caution=nan"], "caution must be finite"),
         (["nu", "--policy", "linear-program:caution=11"], "caution must be from -10 to 10"),
         (["nu", "--policy", "olp:estimate_contexts=perhaps"], "must be true or false"),
+        (["nu", "--policy", "olp:when_infeasible=never"], "when_infeasible must be 'least_shortfall' or 'same_share'"),
+        (
+            ["nu", "--policy", "doc:when_infeasible=same_share"],
+            "must be 'least_shortfall' for DOC, which does not plan",
+        ),
         (["nu", "--policy", "olp", "--policy", "olp"], "only once"),
         (["nu", "--horizon", "0"], "--horizon must be a whole number from 1 to 9007199254740992"),
         (["nu", "--horizon", "1e9"], "--horizon"),

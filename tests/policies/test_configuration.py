@@ -22,6 +22,7 @@ SETTINGS = {
     "horizon": 77,
     "estimate_contexts": True,
     "replan": 10,
+    "when_infeasible": "same_share",
     "seed": 3,
     "epoch": 4,
     "worker": 6,

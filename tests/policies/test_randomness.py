@@ -301,6 +301,7 @@ class TestCopies:
             "horizon": 77,
             "estimate_contexts": True,
             "replan": 10,
+            "when_infeasible": "same_share",
             "seed": None,
             "epoch": 4,
             "worker": 6,

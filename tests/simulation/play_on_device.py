@@ -73,6 +73,10 @@ def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
             "available": [[True, True, True], [True, True, True], [False, True, True]],
             "suboptimality_gap": 0.1,
         },
+        "floors out of reach, shared": {
+            "instance": Instance(NU.mean_rewards, [3.0, 0.75, 1.5], NU.context_probabilities, noise_scale=0.1),
+            "policies": [policy("olp", when_infeasible="same_share")],
+        },
         "more pairs than a byte can number": {"instance": MANY_PAIRS, "policies": ["olp"]},
         "observed rewards": {
             "instance": observed.instance([0.5, 0.1, 0.1], [0.5, 0.25, 0.25]),

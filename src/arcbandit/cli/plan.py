@@ -45,8 +45,7 @@ def plan(
 ) -> None:
     """Print the allocation that earns the most while every floor is met, and what each floor costs.
 
-    Floors that cannot be met together are an answer too: which ones, and the plan of least shortfall or of the same
-    share.
+    Floors that cannot be met together are an answer too: which ones, and a plan that misses them.
     """
     from arcbandit.cli.documents import plan_document, print_json
 

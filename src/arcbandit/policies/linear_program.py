@@ -15,7 +15,8 @@ from arcbandit.policies.plans import begin_planning, explore, outcome_of_fallbac
 def allocate(learner, context, t, stream):
     """Write the plan of the rule's own problem, or of LP(UCB, UCB) if that is infeasible; return an Outcome.
 
-    If LP(UCB, UCB) is infeasible as well, the plan is the one of least shortfall. In contexts with arms that were
+    If LP(UCB, UCB) is infeasible as well, the plan is the one of least shortfall or, if the policy was set up for it,
+    of the same share. In contexts with arms that were
     never played, the column is uniform over these.
     """
     dials = learner.dials[0]
@@ -43,7 +44,8 @@ class LinearProgramRule(Policy):
 
     OLP is (1, 1) and OPLP (1, -1) [benyahmed2025], Greedy (0, 0) and BLP (1, 0). A caution between -1 and 1 moves along
     the frontier between violation of the floors (caution 1) and regret (caution -1). If the problem is infeasible,
-    LP(UCB, UCB) is used instead and, if that is infeasible too, the plan of least shortfall.
+    LP(UCB, UCB) is used instead and, if that is infeasible too, the plan of least shortfall, or of the same share with
+    `when_infeasible="same_share"`.
 
     >>> policy = LinearProgramRule([0.1, 0.1], [0.5, 0.5], optimism=1, caution=-0.5, seed=1)
     >>> for round_number in range(200):

@@ -16,7 +16,7 @@ from arcbandit.kernels.confidence import (
 from arcbandit.kernels.exploring import plan_exploring, take_in_changes
 from arcbandit.kernels.planner import Coefficient, begin_plan, plan_again, set_leans
 from arcbandit.kernels.program import Basis, PlanStatus, Program
-from arcbandit.kernels.same_share import share_if_infeasible, shares
+from arcbandit.kernels.same_share import falls_short_least, share_if_infeasible
 from arcbandit.kernels.unplayed import (
     Kept,
     forget_coefficients,
@@ -123,7 +123,8 @@ def program_of(learner, objective, revenue, root):
 def plan_prepared(learner, place, known, written, least_shortfall):
     """Plan with the statistics as coefficients if `known`, otherwise with those of the planner; return a PlanStatus.
 
-    These are an objective and a revenue if `written`, otherwise means and roots.
+    These are an objective and a revenue if `written`, otherwise means and roots. With `least_shortfall`, there is a
+    plan even if it is infeasible: the one of least shortfall, or of the same share if the planner shares floors out.
     """
     planner = learner.planner
     objective = planner.coefficients[Coefficient.OBJECTIVE]
@@ -138,8 +139,8 @@ def plan_prepared(learner, place, known, written, least_shortfall):
         forget_plan(planner.unplayed)
     if written:
         forget_coefficients(planner.unplayed)
-    falls_short_least = least_shortfall and not shares(planner.shared)
-    status = plan_again(planner, program, place, known, falls_short_least, learner.allocation)
+    least = falls_short_least(least_shortfall, planner.shared)
+    status = plan_again(planner, program, place, known, least, learner.allocation)
     return share_if_infeasible(status, program, planner, place, planner.shared, least_shortfall, learner.allocation)
 
 

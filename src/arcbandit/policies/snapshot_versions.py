@@ -110,8 +110,8 @@ def _with_later_settings(snapshot: Any) -> Any:
     if _is_version(parts["planner"], 1):
         last = _table(snapshot, "statistics").get("decisions")
         parts["planner"] = {"planned_at": last, "outcome": 0, **parts["planner"], "version": 2}
-    if _is_version(parts["configuration"], 2) and not LATER_SETTINGS.keys() & parts["configuration"].keys():
-        told = {**parts["configuration"], **LATER_SETTINGS, "version": 3}
+    if _is_version(parts["configuration"], 2):
+        told = {**LATER_SETTINGS, **parts["configuration"], "version": 3}
         if told.get("noise_scale") is None and told.get("reward_bounds") is None:
             told["noise_scale"] = 1.0 if _table(parts, "statistics").get("noise") is None else None
         parts["configuration"] = told

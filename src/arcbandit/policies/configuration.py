@@ -32,6 +32,7 @@ class Configuration:
     horizon: int | None = None
     estimate_contexts: bool = False
     replan: str | int = "always"
+    admit_contexts: int = 0
     seed: int | None = 0
     epoch: int = 0
     worker: int = 0
@@ -112,6 +113,7 @@ class Configuration:
             "horizon": self.horizon,
             "estimate_contexts": self.estimate_contexts,
             "replan": self.replan,
+            "admit_contexts": self.admit_contexts,
             "seed": self.seed,
             "epoch": self.epoch,
             "worker": self.worker,
@@ -139,6 +141,7 @@ def configured(
     horizon: Any = None,
     estimate_contexts: Any = False,
     replan: Any = "always",
+    admit_contexts: Any = 0,
     seed: Any = 0,
     epoch: Any = 0,
     worker: Any = 0,
@@ -156,6 +159,7 @@ def configured(
         horizon=None if horizon is None else whole("horizon", horizon, 1),
         estimate_contexts=truth("estimate_contexts", estimate_contexts),
         replan=_checked_replan(kind, replan),
+        admit_contexts=whole("admit_contexts", admit_contexts, 0),
         seed=None if seed is None else whole("seed", seed, 0),
         epoch=whole("epoch", epoch, 0),
         worker=whole("worker", worker, 0),

@@ -33,7 +33,8 @@ OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocati
 
 def of_latest_version(snapshot: Any, kind: "type[Policy]") -> Any:
     """A snapshot as one of the latest version; anything else is left for the check to refuse."""
-    return _with_later_dials(_parted(_with_workers(snapshot), kind), kind)
+    parted = _parted(_with_workers(snapshot), kind)
+    return _with_prior(_with_changes(_with_later_dials(parted, kind)))
 
 
 def _is_version(snapshot: Any, version: int) -> bool:
@@ -70,7 +71,7 @@ def _parted(snapshot: Any, kind: "type[Policy]") -> Any:
             **_present(snapshot, {name: name for name in CONFIGURATION}),
         },
         "statistics": {
-            "version": PARTS["statistics"],
+            "version": 1,
             **_present(snapshot, {name: name for name in ("stream", "decisions", "rewards")}),
             **statistics,
             "memory": _memory_by_name(memory, kind),
@@ -92,7 +93,39 @@ def _with_later_dials(snapshot: Any, kind: "type[Policy]") -> Any:
     if isinstance(dials, Mapping):
         later = {dial.name: dial.before for dial in kind.dials if dial.before is not None}
         configuration = {**configuration, "dials": {**later, **dials}}
-    return {**snapshot, "configuration": {**configuration, "version": PARTS["configuration"]}}
+    return {**snapshot, "configuration": {**configuration, "version": 2}}
+
+
+def _with_changes(snapshot: Any) -> Any:
+    """Version 2 of the configuration as version 3: no context could be dropped or admitted.
+
+    `available` had forgotten where a retired arm was played; if it comes back, then everywhere.
+    """
+    added = {"dropped": [], "admit_contexts": 0, "admitted": 0}
+    if not _is_version(snapshot, VERSION) or not _is_version(snapshot.get("configuration"), 2):
+        return snapshot
+    configuration = snapshot["configuration"]
+    if any(field in configuration for field in added):
+        return snapshot
+    available, retired = configuration.get("available"), configuration.get("retired")
+    if type(available) is list and type(retired) is list and all(type(row) is list for row in available):
+        available = [
+            [True] * len(row) if place in retired and not any(row) else row for place, row in enumerate(available)
+        ]
+        configuration = {**configuration, "available": available}
+    return {**snapshot, "configuration": {**configuration, **added, "version": PARTS["configuration"]}}
+
+
+def _with_prior(snapshot: Any) -> Any:
+    """Version 1 of the statistics as version 2: pairs had no prior."""
+    if not _is_version(snapshot, VERSION) or not _is_version(snapshot.get("statistics"), 1):
+        return snapshot
+    statistics, available = snapshot["statistics"], _table(snapshot, "configuration").get("available")
+    shaped = type(available) is list and all(type(row) is list for row in available)
+    if "prior" in statistics or not shaped:
+        return snapshot
+    prior = [[[0.0] * len(row) for row in available] for _ in range(2)]
+    return {**snapshot, "statistics": {**statistics, "prior": prior, "version": PARTS["statistics"]}}
 
 
 def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -78,11 +78,11 @@ def with_context(state: State, name: Name | None, probability: Any) -> State:
     """One more context, of which nothing is known, or one that was dropped, with what is known of it."""
     labels = state.labels
     column = len(labels.contexts)
-    known = int(name) if is_whole(name) else None
-    if isinstance(name, str) and labels.named_contexts:
-        known = labels.context_index.get(name)
+    known = labels.context_index.get(name) if isinstance(name, str) and labels.named_contexts else None
+    if is_whole(name):
+        known = int(cast(int, name))
     if known in state.dropped:
-        column = cast(int, known)
+        column = known
     share = _share_of_new(state, probability)
     if column < len(labels.contexts):
         taken_back = replace(state, dropped=state.dropped - {column})

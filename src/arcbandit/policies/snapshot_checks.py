@@ -252,7 +252,8 @@ def _check_contexts(configuration: Mapping[str, Any]) -> None:
         where = "configuration.context_probabilities"
         _require(where, share == 0, f"0 for the dropped context {context}", share)
     available = _playable(configuration)
-    _require_all("configuration.available", available.any(axis=0), "an arm for each context", available.sum(axis=0))
+    arms = available.sum(axis=0)
+    _require_all("configuration.available", arms > 0, "an arm for each context", arms)
     admitted, most = configuration["admitted"], min(configuration["admit_contexts"], n_contexts - 1)
     _require("configuration.admitted", admitted <= most, f"at most {most}", admitted)
 
@@ -280,7 +281,6 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     counts = np.array(statistics["context_counts"], dtype=np.float64)
     pulls, means, roots = by_pair[ByPair.PULLS], by_pair[ByPair.MEAN], by_pair[ByPair.INVERSE_ROOT]
     prior = np.array(statistics["prior"], dtype=np.float64)
-    _require_all("statistics.by_pair", pulls >= prior[Prior.PULLS], "at least the pulls of the prior", pulls)
     seen = rewards_seen(pulls, prior)
     rounded = np.abs(pulls - (seen + prior[Prior.PULLS])) <= COUNT_TOLERANCE * np.maximum(pulls, 1.0)
     _require_all("statistics.by_pair", rounded, "whole numbers above the pulls of the prior", pulls)

@@ -121,8 +121,7 @@ def _with_prior(snapshot: Any) -> Any:
     if not _is_version(snapshot, VERSION) or not _is_version(snapshot.get("statistics"), 1):
         return snapshot
     statistics, available = snapshot["statistics"], _table(snapshot, "configuration").get("available")
-    shaped = type(available) is list and all(type(row) is list for row in available)
-    if "prior" in statistics or not shaped:
+    if "prior" in statistics or type(available) is not list or not all(type(row) is list for row in available):
         return snapshot
     prior = [[[0.0] * len(row) for row in available] for _ in range(2)]
     return {**snapshot, "statistics": {**statistics, "prior": prior, "version": PARTS["statistics"]}}

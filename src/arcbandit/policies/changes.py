@@ -5,7 +5,7 @@ Each makes the next state from the last, whole or not at all. What was learnt st
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +135,8 @@ def _probabilities(state: State) -> NDArray[np.float64]:
 def _checked_group(state: State, name: str, arms: Iterable[Name], floor: Any) -> GroupFloor:
     """A group floor with its arms by name."""
     labels = state.labels
-    return named_groups([GroupFloor(name, tuple(arms), floor)], labels.arms, arms_have_names=labels.named_arms)[0]
+    group = GroupFloor(name, cast(tuple[Name, ...], arms), floor)
+    return named_groups([group], labels.arms, arms_have_names=labels.named_arms)[0]
 
 
 def _place_of_group(state: State, name: Any) -> int:

@@ -1,6 +1,5 @@
 """Threads decide and learn while another one changes the policy: a recount in the end finds everything."""
 
-import itertools
 import sys
 import threading
 from collections import Counter, defaultdict
@@ -14,6 +13,7 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import restore
 
 THREADS = 4
+TURNS = 3  # of switching each thing off and on
 PATIENCE = 120.0
 ARMS, CONTEXTS = ["a", "b", "c", "d"], ["w", "x", "y", "z"]
 
@@ -21,7 +21,7 @@ ARMS, CONTEXTS = ["a", "b", "c", "d"], ["w", "x", "y", "z"]
 class Shared:
     """A policy that threads use at once, what they decided and learnt, and when what was switched off."""
 
-    def __init__(self, decider, per_thread):
+    def __init__(self, decider, per_thread, turns):
         self.policy = decider
         self.per_thread = per_thread
         self.decisions = []
@@ -29,13 +29,16 @@ class Shared:
         self.refused = []  # what was said
         self.spans = []  # (arm or None, context or None, first and last decision in which it must not be played)
         self.errors = []
-        self.finished = 0
+        self.allowed = 0 if turns else per_thread  # steps of each thread: otherwise the changes might come too late
+        self.turns = turns
         self.lock = threading.Lock()
 
     def work(self, number, contexts):
         random = np.random.default_rng(number)
         waiting = []
         for step in range(self.per_thread):
+            while step >= self.allowed:
+                threading.Event().wait(0.0002)
             context = contexts[int(random.integers(len(contexts)))]
             try:
                 decision = self.policy.decide(context)
@@ -66,17 +69,17 @@ class Shared:
         self.spans.append((arm, context, first, last))
 
     def wait(self):
+        """Let the others decide some more, and go on while they do."""
         made = len(self.decisions)
-        while self.finished < THREADS and len(self.decisions) < made + 20:
+        self.allowed += self.per_thread // (4 * self.turns)
+        while len(self.decisions) < made + 20 and not self.errors:
             threading.Event().wait(0.0002)
 
     def change(self, number, _):
         decider = self.policy
         estimated = decider.estimate_contexts
         share = {} if estimated else {"probability": 0.2}
-        for turn in itertools.count():
-            if self.finished == THREADS:
-                break
+        for turn in range(self.turns):
             self.while_off(
                 "a", "w", lambda: decider.set_available("a", "w", False), lambda: decider.set_available("a", "w", True)
             )
@@ -100,9 +103,8 @@ class Shared:
         except Exception as error:  # noqa: BLE001 - reported by the main thread
             self.errors.append(repr(error))
         finally:
-            if work == self.work:
-                with self.lock:
-                    self.finished += 1
+            if work == self.change:
+                self.allowed = self.per_thread
 
 
 def run_all(shared, contexts, *, changed=True):
@@ -151,25 +153,25 @@ def test_nothing_is_lost_and_nothing_off_is_played(name, estimated):
     """Four threads of 400 decisions each, with late rewards, and one that changes what can be changed."""
     mix = {} if estimated else {"context_probabilities": [0.25] * 4}
     decider = policy(name, [0.02] * 4, arms=ARMS, contexts=CONTEXTS, reward_bounds=(0, 1), horizon=2000, seed=1, **mix)
-    shared = Shared(decider, 400)
+    shared = Shared(decider, 400, turns=TURNS)
     run_all(shared, CONTEXTS)
     recount(shared)
     assert len(shared.decisions) + len(shared.refused) == THREADS * 400
     assert all("context 'z' was dropped" in words for words in shared.refused)
-    assert len(shared.spans) >= 3
+    assert len(shared.spans) == 3 * TURNS
     between = 0
     for arm, context, first, last in shared.spans:
         for decision in shared.decisions:
             if first <= decision.decision_number <= last:
                 between += 1
                 assert arm not in (None, decision.arm) or context not in (None, decision.context)
-    assert between > 50
+    assert between >= 3 * TURNS * 15
 
 
 @pytest.mark.slow
 def test_threads_that_bring_the_same_new_context_bring_it_once():
     decider = policy("blp", [0.02] * 4, arms=ARMS, contexts=["w"], admit_contexts=20, seed=1)
-    shared = Shared(decider, 200)
+    shared = Shared(decider, 200, turns=0)
     names = [f"context {number}" for number in range(20)]
     run_all(shared, ["w", *names], changed=False)
     recount(shared)

@@ -572,7 +572,7 @@ class TestAdmission:
             lambda: decider.decide_many(["x", "q"]),
             lambda: decider.update_many(["q"], [0], [0.5]),
         ):
-            with pytest.raises(UnknownNameError, match="no context 'q', and it is not admitted: admit_contexts=2"):
+            with pytest.raises(UnknownNameError, match="no context 'q', and it is not admitted: 2 came before"):
                 call()
             assert decider.snapshot() == before
         assert decider.decide("z").arm in (0, 1)
@@ -580,7 +580,7 @@ class TestAdmission:
     def test_a_batch_is_admitted_as_a_whole_or_not_at_all(self):
         decider = self.admitting()
         before = decider.snapshot()
-        with pytest.raises(UnknownNameError, match="0 came before and 3 would come now"):
+        with pytest.raises(UnknownNameError, match="0 came before, 3 would come now, and admit_contexts is 2"):
             decider.decide_many(["a", "b", "x", "c", "a"])
         with pytest.raises(InvalidInputError, match="reward"):
             decider.update_many(["a", "x"], [0, 0], [0.5, "much"])

@@ -52,6 +52,6 @@ def _require_room(state: State, names: tuple[str, ...]) -> None:
     most = state.configuration.admit_contexts
     if state.admitted + len(names) > most:
         raise UnknownNameError(
-            f"There is no context {shown(names[0])}, and it is not admitted: admit_contexts={most} allows {most} "
-            f"names never seen, of which {state.admitted} came before and {len(names)} would come now."
+            f"There is no context {shown(names[0])}, and it is not admitted: {state.admitted} came before, "
+            f"{len(names)} would come now, and admit_contexts is {most}."
         )

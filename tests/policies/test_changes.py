@@ -239,6 +239,11 @@ class TestReturning:
         decider.return_arm(0, 0.1)
         decider.decide(0)
         assert decider.learner.memory.by_arm[0].max() < 1.0
+        decider.set_floor(1, 0.0)
+        decider.decide(0)
+        decider.set_floor(1, 0.1)
+        decider.decide(0)
+        assert decider.learner.memory.by_arm[0].max() < 1.0
 
 
 class TestDropping:

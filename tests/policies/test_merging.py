@@ -119,7 +119,7 @@ class TestAddingUp:
         first.merge(second)
         assert first.learner.statistics.by_pair[ByPair.MEAN, 0].tolist() == means
 
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=40)
     @given(
         rewards=st.tuples(*[st.lists(st.floats(-1e6, 1e6), max_size=20)] * 3),
         offset=st.sampled_from([0.0, 1e6]),

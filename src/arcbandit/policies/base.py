@@ -310,9 +310,11 @@ class Policy(metaclass=PolicyType):
                 column = context
             elif type(context) is str and context in columns:
                 column = columns[context]
-            else:
+            elif self._state.contexts_vary:
                 column = self._column_to_decide_in(context)
                 decide, _, numbers, *_ = self._state.hot
+            else:
+                column = self._state.labels.context(context)
             try:
                 arm, probability, t, number = decide(numbers, column, PACKED_NO_BATCH)
             except BaseException:
@@ -362,9 +364,11 @@ class Policy(metaclass=PolicyType):
                 column = context
             elif type(context) is str and context in columns:
                 column = columns[context]
-            else:
+            elif self._state.contexts_vary:
                 column = self._column_to_learn_in(context, arm, reward, count_context)
                 _, learn, numbers, *_ = self._state.hot
+            else:
+                column = self._state.labels.context(context)
             if type(arm) is int and 0 <= arm < n_arms:
                 row = arm
             elif type(arm) is str and arm in rows:
@@ -437,7 +441,7 @@ class Policy(metaclass=PolicyType):
         return columns
 
     def _column_to_decide_in(self, context: Name) -> int:
-        """The column of a context that is not one of the usual: of another type, dropped, or new."""
+        """The column of a context that may be of another type, dropped, or new."""
         column = column_finder(self._state)(context)
         if column == NEW:
             column = self._admit(context)

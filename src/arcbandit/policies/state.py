@@ -127,6 +127,11 @@ class State:
             self.configuration.reward_bounds,
         )
 
+    @functools.cached_property
+    def contexts_vary(self) -> bool:
+        """Whether a context may be refused, or admitted."""
+        return bool(self.dropped) or self.configuration.admit_contexts > 0
+
     @property
     def round_number(self) -> int:
         """t of the next decision."""

@@ -108,6 +108,18 @@ class TestAddingUp:
         first.merge(second, since=since)
         assert_alike(first, one, decisions=50 + 120)
 
+    def test_each_keeps_its_own_room_for_new_contexts(self):
+        first, second = made(admit_contexts=1), made(admit_contexts=3)
+        first.add_context("p")
+        first.decide("q")
+        second.decide_many(["p", "q"])
+        first.merge(second)
+        assert first.pulls().sum() == 0
+        assert first.learner.statistics.context_counts.tolist() == [0, 0, 0, 1, 2]
+        assert restore(first.snapshot()).snapshot() == first.snapshot()
+        with pytest.raises(InvalidInputError, match="1 came before, 1 would come now, and admit_contexts is 1"):
+            first.decide("r")
+
     def test_what_only_one_saw_stays_to_the_last_bit(self):
         first, second = OLP([0.1], [0.5, 0.5]), OLP([0.1], [0.5, 0.5])
         first.update_many([0] * 3, [0] * 3, [0.1, 0.2, 0.4])

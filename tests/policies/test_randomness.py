@@ -301,6 +301,7 @@ class TestCopies:
             "horizon": 77,
             "estimate_contexts": True,
             "replan": 10,
+            "admit_contexts": 5,
             "seed": None,
             "epoch": 4,
             "worker": 6,
@@ -334,7 +335,8 @@ def of_second_version(snapshot):
         },
         "scales": {"by_row": basis["row_scales"], "age": basis["scales_age"]},
     }
-    return {name: part for name, part in old.items() if name not in ("configuration", "planner", *old["statistics"])}
+    later = ("configuration", "planner", "dropped", "admit_contexts", "admitted", "prior", *old["statistics"])
+    return {name: part for name, part in old.items() if name not in later}
 
 
 def deploy(name, how):

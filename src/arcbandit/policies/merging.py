@@ -1,6 +1,5 @@
 """What two policies learnt, taken together: counts add up, and means are those of all rewards."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -59,7 +58,7 @@ def merged(state: State, other: State, since: State | None) -> State:
     by_pair[ByPair.INVERSE_ROOT] = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=pulls > 0.0)
     changed.learner.statistics.context_counts[:] = both.contexts
     changed.learner.progress[[Progress.DECISIONS, Progress.REWARDS]] = both.counters
-    return replace(changed, admitted=max(state.admitted, other.admitted))
+    return changed
 
 
 def _seen(state: State) -> Seen:

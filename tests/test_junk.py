@@ -108,11 +108,12 @@ def sound_policy(decider):
     if isinstance(decider, Configuration):
         assert decider.unbound().label == decider.label
         return
+    at_work = next(column for column, name in enumerate(decider.contexts) if name not in decider.dropped_contexts)
     for _ in range(2):
-        decision = decider.decide(0)
+        decision = decider.decide(at_work)
         assert 0 < decision.probability <= 1
         low, high = decider.reward_bounds or (0.0, 1.0)
-        decider.update(0, decision.arm, low / 2 + high / 2)
+        decider.update(at_work, decision.arm, low / 2 + high / 2)
         sound_allocation(decider.allocation())
     snapshot = json.loads(json.dumps(decider.snapshot()))
     assert restore(snapshot).snapshot() == snapshot
@@ -128,11 +129,12 @@ def bound():
     return decider
 
 
-def method(name):
+def method(name, prepare=lambda decider: None):
     """A method of a fresh policy, which must stay sound and unchanged where it refuses."""
 
     def call(**arguments):
         decider = bound()
+        prepare(decider)
         before = decider.snapshot()
         try:
             getattr(decider, name)(**arguments)
@@ -162,6 +164,7 @@ SETTINGS = {
     "estimate_contexts": False,
     "replan": "always",
     "when_infeasible": "least_shortfall",
+    "admit_contexts": 0,
     "seed": 0,
     "epoch": 0,
 }
@@ -338,7 +341,34 @@ TARGETS = {
         sound_policy,
         {"contexts": ["context"], "arms": ["arm"], "rewards": ["reward"]},
     ),
-    "add_arm": Target(method("add_arm"), {"name": "c", "floor": 0.0, "available": [True, False]}, sound_policy),
+    "add_arm": Target(
+        method("add_arm"),
+        {"name": "c", "floor": 0.0, "available": [True, False], "prior_mean": 0.5, "prior_pulls": 2.0},
+        sound_policy,
+    ),
+    "return_arm": Target(
+        method("return_arm", lambda decider: decider.retire_arm("a")),
+        {"arm": "a", "floor": 0.1, "available": [True, True]},
+        sound_policy,
+    ),
+    "set_available": Target(method("set_available"), {"arm": "a", "context": "y", "available": False}, sound_policy),
+    "drop_context": Target(method("drop_context"), {"context": "y"}, sound_policy),
+    "set_context_probabilities": Target(
+        method("set_context_probabilities"), {"context_probabilities": [0.2, 0.8]}, sound_policy, EITHER
+    ),
+    "add_group": Target(
+        method("add_group"), {"name": "h", "arms": ["a"], "floor": 0.1}, sound_policy, {"name": ["name of a group"]}
+    ),
+    "set_group": Target(
+        method("set_group"), {"name": "g", "arms": ["b"], "floor": 0.1}, sound_policy, {"name": ["no group"]}
+    ),
+    "remove_group": Target(method("remove_group"), {"name": "g"}, sound_policy, {"name": ["no group"]}),
+    "merge": Target(
+        method("merge"),
+        {"other": bound().snapshot(), "since": bound().snapshot()},
+        sound_policy,
+        {"other": ["snapshot"], "since": ["snapshot"]},
+    ),
     "add_context": Target(method("add_context"), {"name": "z", "probability": 0.1}, sound_policy),
     "set_floor": Target(
         method("set_floor"), {"arm_or_group": "a", "floor": 0.2}, sound_policy, {"arm_or_group": ["no arm"]}

@@ -302,6 +302,7 @@ class TestCopies:
             "estimate_contexts": True,
             "replan": 10,
             "when_infeasible": "same_share",
+            "admit_contexts": 5,
             "seed": None,
             "epoch": 4,
             "worker": 6,
@@ -335,7 +336,8 @@ def of_second_version(snapshot):
         },
         "scales": {"by_row": basis["row_scales"], "age": basis["scales_age"]},
     }
-    return {name: part for name, part in old.items() if name not in ("configuration", "planner", *old["statistics"])}
+    later = ("configuration", "planner", "dropped", "admit_contexts", "admitted", "prior", *old["statistics"])
+    return {name: part for name, part in old.items() if name not in later}
 
 
 def deploy(name, how):

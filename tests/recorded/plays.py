@@ -3,7 +3,8 @@
 With names of policies as arguments, it prints what these play. The output of the version before the rules became
 classes of their own is kept in `compiled.json` and, from a process with ``NUMBA_DISABLE_JIT=1``, in `uncompiled.json`;
 `platform.json` says whose arithmetic they have: `python -m tests.recorded.arithmetic` prints it. `snapshots_v2.json`
-holds snapshots of version 2, and what the policies that wrote them played next.
+holds snapshots of version 2, and what the policies that wrote them played next; `snapshots_v3.json` likewise of version
+3 with a configuration of version 2 and an arm that is retired.
 """
 
 import hashlib

@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parent
 COMPILED, UNCOMPILED, SNAPSHOTS, PLATFORM = (
     json.loads((FOLDER / f"{name}.json").read_text()) for name in ("compiled", "uncompiled", "snapshots_v2", "platform")
 )
+SNAPSHOTS |= json.loads((FOLDER / "snapshots_v3.json").read_text())
 SAME_ARITHMETIC = arithmetic() == PLATFORM
 CASES = plays.cases()
 LONG = ("loop olp 100x1000",)  # left to `make test-long`
@@ -75,7 +76,7 @@ def test_uncompiled(part):
 
 
 @pytest.mark.parametrize("key", SNAPSHOTS)
-def test_snapshots_of_version_2_play_on(key):
+def test_snapshots_of_earlier_versions_play_on(key):
     """As the policies would have that they were taken of; and through a snapshot of the latest version as well."""
     recorded = SNAPSHOTS[key]
     instance = plays.instances()[recorded["instance"]]

@@ -23,6 +23,7 @@ class Statistics(NamedTuple):
     by_pair: np.ndarray  # float64, shape (3, K, C): pulls n, mean reward, n^(-1/2) (0 for a pair never played)
     context_counts: np.ndarray  # float64, shape (C,)
     changed: np.ndarray  # bool, shape (C,): whether a pair changed since the planner last looked
+    dropped: np.ndarray  # bool, shape (C,): whether nothing is decided there any more, so nothing is to be explored
 
 
 def make_statistics(n_arms: int, n_contexts: int) -> Statistics:
@@ -30,7 +31,12 @@ def make_statistics(n_arms: int, n_contexts: int) -> Statistics:
     # np.zeros would not write: memory never written is one page of zeros under many addresses, which some processors
     # read twenty times slower.
     by_pair = np.full((len(ByPair), n_arms, n_contexts), 0.0)
-    return Statistics(by_pair, np.zeros(n_contexts), np.zeros(n_contexts, dtype=np.bool_))
+    return Statistics(
+        by_pair,
+        context_counts=np.zeros(n_contexts),
+        changed=np.zeros(n_contexts, dtype=np.bool_),
+        dropped=np.zeros(n_contexts, dtype=np.bool_),
+    )
 
 
 @kernel
@@ -82,7 +88,10 @@ def stand_in_for_unplayed(statistics, middle, root, means, roots):
 
 @rare_kernel
 def explore_unplayed(statistics, available, allocation):
-    """In each context with arms never played there, play one of these at random; return in how many contexts."""
+    """In each context with arms never played there, play one of these at random.
+
+    Return in how many contexts, those not counted that were dropped.
+    """
     n_arms, n_contexts = available.shape
     touched = 0
     for context in range(n_contexts):
@@ -91,7 +100,7 @@ def explore_unplayed(statistics, available, allocation):
             if available[arm, context] and statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
                 fresh += 1
         if fresh > 0:
-            touched += 1
+            touched += 0 if statistics.dropped[context] else 1
             for arm in range(n_arms):
                 unplayed = available[arm, context] and statistics.by_pair[ByPair.PULLS, arm, context] == 0.0
                 allocation[arm, context] = 1.0 / fresh if unplayed else 0.0
@@ -104,6 +113,7 @@ def every_pair_played(statistics, available):
     n_arms, n_contexts = available.shape
     for arm in range(n_arms):
         for context in range(n_contexts):
-            if available[arm, context] and statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
+            unplayed = available[arm, context] and statistics.by_pair[ByPair.PULLS, arm, context] == 0.0
+            if unplayed and not statistics.dropped[context]:
                 return False
     return True

@@ -71,7 +71,7 @@ class Kept(enum.IntEnum):
     """Places of Unplayed.scalars."""
 
     IS_KEPT = 0  # 0 if nothing here is right
-    COUNT = 1  # pairs that are available and unplayed
+    COUNT = 1  # pairs that are available and unplayed, in contexts that were not dropped
     PLAN_OF = 2  # 1 + the place of the plan that left bounds, keys and the allocation; 0 if another one did
     IS_WRITTEN = 3  # whether this round's allocation is that plan, with unplayed arms alike in their contexts
     MIDDLE = 4  # mean and root that stand for those of unplayed pairs
@@ -221,7 +221,7 @@ def keep_unplayed(statistics, available, weights, factor, unplayed):
             is_unplayed = available[arm, context] and statistics.by_pair[ByPair.INVERSE_ROOT, arm, context] == 0.0
             unplayed.pairs[context, arm] = is_unplayed
             unplayed.by_context[OfContext.UNPLAYED, context] += is_unplayed
-            unplayed.scalars[Kept.COUNT] += is_unplayed
+            unplayed.scalars[Kept.COUNT] += is_unplayed and not statistics.dropped[context]
             size = max(size, abs(statistics.by_pair[ByPair.MEAN, arm, context]))
         by_arm[OfArm.MEAN_SIZE, arm] = size
         find_weight(weights, unplayed, arm)
@@ -263,7 +263,7 @@ def note_played(statistics, available, weights, unplayed, arm, context):
         unplayed.pairs[context, arm] = False
         unplayed.by_context[OfContext.UNPLAYED, context] -= 1
         unplayed.by_context[OfContext.STALE, context] = 1
-        unplayed.scalars[Kept.COUNT] -= 1.0
+        unplayed.scalars[Kept.COUNT] -= 0.0 if statistics.dropped[context] else 1.0
         if weights[context] >= by_arm[OfArm.WEIGHT, arm]:
             find_weight(weights, unplayed, arm)
 

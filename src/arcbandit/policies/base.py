@@ -14,9 +14,10 @@ from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors, GroupFloor
 from arcbandit.inputs.arrays import availability
-from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, non_negative, shown, whole
+from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, non_negative, shown, truth, whole
 from arcbandit.instance import Instance
-from arcbandit.policies import growth, snapshot
+from arcbandit.policies import changes, growth, merging, snapshot
+from arcbandit.policies.admission import NEW, column_finder, require_at_work, with_admitted
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
 from arcbandit.policies.decisions import Decision, Decisions, decision_of
 from arcbandit.policies.dials import Dial
@@ -69,6 +70,8 @@ class Policy(metaclass=PolicyType):
     `when_infeasible` says what such a rule plans if the floors are out of reach even by optimistic bounds: the least
     total shortfall ("least_shortfall"), where one floor may take every context from the others, or the largest share
     that every floor can get of its amount ("same_share"); in either case then the most revenue.
+    With `admit_contexts` a context whose name was never seen is admitted when it comes, up to so many in all: for
+    contexts that have names and whose probabilities are estimated.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2. With neither, or
     with "estimate", sigma is estimated from the rewards: their spread about the means of their pairs, pooled.
 
@@ -119,6 +122,7 @@ class Policy(metaclass=PolicyType):
         estimate_contexts: bool = False,
         replan: str | int = "always",
         when_infeasible: Literal["least_shortfall", "same_share"] = "least_shortfall",
+        admit_contexts: int = 0,
         seed: int | None = 0,
         epoch: int = 0,
         worker: int = 0,
@@ -133,6 +137,7 @@ class Policy(metaclass=PolicyType):
             estimate_contexts=estimate_contexts,
             replan=replan,
             when_infeasible=when_infeasible,
+            admit_contexts=admit_contexts,
             seed=seed,
             epoch=epoch,
             worker=worker,
@@ -236,6 +241,11 @@ class Policy(metaclass=PolicyType):
         return self._state.configuration.when_infeasible
 
     @property
+    def admit_contexts(self) -> int:
+        """How many contexts may come by a name never seen."""
+        return self._state.configuration.admit_contexts
+
+    @property
     def seed(self) -> int:
         """The seed of its random numbers, together with the epoch and the worker."""
         return cast(int, self._state.configuration.seed)
@@ -268,9 +278,21 @@ class Policy(metaclass=PolicyType):
 
     @property
     def contexts(self) -> tuple[Name, ...]:
-        """The contexts, in the order of the columns."""
+        """The contexts, dropped ones included, in the order of the columns."""
         labels = self._state.labels
         return labels.contexts if labels.named_contexts else tuple(range(len(labels.contexts)))
+
+    @property
+    @locked
+    def retired_arms(self) -> tuple[Name, ...]:
+        """The arms that are retired, which `return_arm` takes back."""
+        return tuple(self.arms[row] for row in sorted(self._state.retired))
+
+    @property
+    @locked
+    def dropped_contexts(self) -> tuple[Name, ...]:
+        """The contexts that were dropped, which `add_context` takes back."""
+        return tuple(self.contexts[column] for column in sorted(self._state.dropped))
 
     @property
     @locked
@@ -285,7 +307,7 @@ class Policy(metaclass=PolicyType):
 
     @locked
     def pulls(self) -> NDArray[np.float64]:
-        """n: the number of rewards seen of each pair, K x C."""
+        """The number of rewards seen of each pair, K x C; those that a prior stands for are not counted."""
         return pulls_of(self._state)
 
     @locked
@@ -323,6 +345,9 @@ class Policy(metaclass=PolicyType):
                 column = context
             elif type(context) is str and context in columns:
                 column = columns[context]
+            elif self._state.contexts_vary:
+                column = self._column_to_decide_in(context)
+                decide, _, numbers, *_ = self._state.hot
             else:
                 column = self._state.labels.context(context)
             try:
@@ -345,9 +370,11 @@ class Policy(metaclass=PolicyType):
         if not given:
             empty = make_batch(columns)
             return Decisions(*empty[1:3], given, *empty[3:], 1, self._state.labels)
-        batch = make_batch(columns)
         with self._lock:
+            columns = self._with_new(given, columns)
             state = self._state
+            require_at_work(state, columns.tolist() if state.dropped else ())
+            batch = make_batch(columns)
             try:
                 *_, last, outcome = state.kernels.decide(state.numbers, 0, packed(batch))
                 if (outcome & FELL_SHORT) != self._notices.short:
@@ -376,6 +403,9 @@ class Policy(metaclass=PolicyType):
                 column = context
             elif type(context) is str and context in columns:
                 column = columns[context]
+            elif self._state.contexts_vary:
+                column = self._column_to_learn_in(context, arm, reward, count_context)
+                _, learn, numbers, *_ = self._state.hot
             else:
                 column = self._state.labels.context(context)
             if type(arm) is int and 0 <= arm < n_arms:
@@ -405,7 +435,8 @@ class Policy(metaclass=PolicyType):
 
         With `count_contexts` their contexts are counted as seen: see `update`.
         """
-        columns = self._columns(items("contexts", contexts, "contexts"))
+        given = items("contexts", contexts, "contexts")
+        columns = self._columns(given)
         labels = self._state.labels
         rows = np.array([labels.arm(arm) for arm in items("arms", arms, "arms")], dtype=np.int64)
         values = np.array(
@@ -416,7 +447,8 @@ class Policy(metaclass=PolicyType):
                 "contexts, arms and rewards must be equal in number, "
                 f"got {columns.size}, {rows.size} and {values.size}."
             )
-        self._take_in(columns, rows, values, "count_contexts", count_contexts)
+        truth("count_contexts", count_contexts)
+        self._take_in(self._with_new(given, columns), rows, values, "count_contexts", count_contexts)
 
     def _take_in(
         self,
@@ -434,8 +466,41 @@ class Policy(metaclass=PolicyType):
                 state.kernels.learn(state.numbers, 0, 0, 0.0, packed(Log(columns, rows, values, counted)))
 
     def _columns(self, contexts: Sequence[Name]) -> NDArray[np.int64]:
-        labels = self._state.labels
-        return np.array([labels.context(context) for context in contexts], dtype=np.int64)
+        """The columns of contexts, NEW for those that are to be admitted."""
+        column_of = column_finder(self._state)
+        return np.array([column_of(context) for context in contexts], dtype=np.int64)
+
+    @locked
+    def _with_new(self, contexts: Sequence[Name], columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The columns of contexts, after those that are new were admitted."""
+        new = np.flatnonzero(columns == NEW).tolist()
+        if new:
+            self._state = with_admitted(self._state, [contexts[place] for place in new])
+            columns[new] = [self._state.labels.context(contexts[place]) for place in new]
+        return columns
+
+    def _column_to_decide_in(self, context: Name) -> int:
+        """The column of a context that may be of another type, dropped, or new."""
+        column = column_finder(self._state)(context)
+        if column == NEW:
+            column = self._admit(context)
+        if self._state.dropped:
+            require_at_work(self._state, [column])
+        return column
+
+    def _column_to_learn_in(self, context: Name, arm: Name, reward: float, count_context: bool) -> int:
+        """Likewise, for a reward that is taken in whole or, if any of it is bad, not at all."""
+        column = column_finder(self._state)(context)
+        if column == NEW:
+            self._state.labels.arm(arm)
+            self._checked_reward(reward)
+            truth("count_context", count_context)
+            column = self._admit(context)
+        return column
+
+    def _admit(self, context: Name) -> int:
+        self._state = with_admitted(self._state, [context])
+        return self._state.labels.context(context)
 
     def _checked_reward(self, reward: Any) -> float:
         value = amount("reward", reward)
@@ -449,9 +514,21 @@ class Policy(metaclass=PolicyType):
     # Changes while running
 
     @locked
-    def add_arm(self, name: str | None = None, floor: float = 0.0, *, available: "Column | None" = None) -> Name:
-        """Add an arm, which is explored in each context where it is available (everywhere by default)."""
-        self._state = growth.with_arm(self._state, name, floor, available)
+    def add_arm(
+        self,
+        name: str | None = None,
+        floor: float = 0.0,
+        *,
+        available: "Column | None" = None,
+        prior_mean: "float | Column | None" = None,
+        prior_pulls: float | None = None,
+    ) -> Name:
+        """Add an arm, which is explored in each context where it is available (everywhere by default).
+
+        With a prior it is not: it starts as if it had been seen `prior_pulls` times with a mean reward of `prior_mean`,
+        one number or one per context. `pulls` counts rewards alone, so not these.
+        """
+        self._state = growth.with_arm(self._state, name, floor, available, prior_mean, prior_pulls)
         return self.arms[-1]
 
     @locked
@@ -460,15 +537,88 @@ class Policy(metaclass=PolicyType):
         self._state = growth.without_arm(self._state, arm)
 
     @locked
-    def add_context(self, name: str | None = None, probability: float | None = None) -> Name:
-        """Add a context; the other probabilities are scaled down to make room for its own, or all are estimated."""
-        self._state = growth.with_context(self._state, name, probability)
-        return self.contexts[-1]
+    def return_arm(self, arm: Name, floor: float = 0.0, *, available: "Column | None" = None) -> None:
+        """Play a retired arm again, with what was learnt of it, in the contexts where it was available before.
+
+        `available` says otherwise. What a rule keeps of an arm besides its rewards, such as a queue, starts from zero.
+        """
+        self._state = changes.with_returned_arm(self._state, arm, floor, available)
+
+    @locked
+    def set_available(self, arm: Name | None, context: Name | None, available: bool) -> None:
+        """Say whether an arm may be played in a context from now on; None stands for all arms, or all contexts."""
+        self._state = changes.with_available(self._state, arm, context, available)
+
+    @locked
+    def add_context(self, name: Name | None = None, probability: float | None = None) -> Name:
+        """Add a context; the other probabilities are scaled down to make room for its own, or all are estimated.
+
+        With the name, or the index, of a context that was dropped, that one is taken back with what was learnt of it.
+        """
+        before, self._state = self._state, growth.with_context(self._state, name, probability)
+        taken_back = before.dropped - self._state.dropped
+        return self.contexts[min(taken_back, default=-1)]
+
+    @locked
+    def drop_context(self, context: Name) -> None:
+        """Decide no more in a context; rewards that still arrive for it are counted.
+
+        Its probability becomes 0 and goes to the others in proportion, or estimates leave it out. Its column stays.
+        """
+        self._state = changes.without_context(self._state, context)
+
+    @locked
+    def set_context_probabilities(self, context_probabilities: "Column") -> None:
+        """Set the probabilities of all contexts that were not dropped, labelled or in order."""
+        self._state = changes.with_probabilities(self._state, context_probabilities)
 
     @locked
     def set_floor(self, arm_or_group: Name, floor: float) -> None:
         """Change the floor of an arm or, by its name, of a group."""
         self._state = growth.with_floor(self._state, arm_or_group, floor)
+
+    @locked
+    def add_group(self, name: str, arms: Iterable[Name], floor: float) -> None:
+        """Guarantee a total revenue per round to a further group of arms."""
+        self._state = changes.with_new_group(self._state, name, arms, floor)
+
+    @locked
+    def set_group(self, name: str, *, arms: Iterable[Name] | None = None, floor: float | None = None) -> None:
+        """Change the members of a group, its floor, or both."""
+        self._state = changes.with_group(self._state, name, arms, floor)
+
+    @locked
+    def remove_group(self, name: str) -> None:
+        """Drop the floor of a group."""
+        self._state = changes.without_group(self._state, name)
+
+    def merge(self, other: "Policy | Mapping[str, Any]", *, since: "Policy | Mapping[str, Any] | None" = None) -> None:
+        """Take in what another policy of the same class, arms and contexts has seen, as if this one had seen it too.
+
+        Counts of rewards, contexts and decisions add up; means are those of all rewards. `since` is a snapshot from
+        which both went on: what it holds is in both, and is counted once. `other` may be a snapshot, too. Floors,
+        availability and settings stay those of this policy. Rules that keep more than counts and means, such as
+        queues, are refused.
+        """
+        merging.refuse_memory(type(self))
+        theirs = self._to_merge("other", other)
+        common = None if since is None else self._to_merge("since", since)
+        with self._lock:
+            self._state = merging.merged(self._state, theirs, common)
+            self._told = int(self._state.learner.progress[Progress.DECISIONS])
+
+    def _to_merge(self, field: str, given: Any) -> State:
+        """The state of another policy or of a snapshot; read before this policy is locked, so that two may merge."""
+        kind = type(self)
+        if given is self:
+            raise InvalidInputError(f"{field} must be another policy, got the policy itself.")
+        if isinstance(given, Policy):
+            if type(given) is not kind:
+                raise InvalidInputError(f"{field} must be of class {kind.__name__}, got {type(given).__name__}.")
+            given = given.snapshot()
+        if not isinstance(given, Mapping):
+            raise InvalidInputError(f"{field} must be a policy or a snapshot of one, got {shown(given)}.")
+        return restored_state(kind, given, None)
 
     # Snapshots
 

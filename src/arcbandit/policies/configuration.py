@@ -36,6 +36,7 @@ class Configuration:
     estimate_contexts: bool = False
     replan: str | int = "always"
     when_infeasible: str = LEAST_SHORTFALL
+    admit_contexts: int = 0
     seed: int | None = 0
     epoch: int = 0
     worker: int = 0
@@ -130,6 +131,7 @@ class Configuration:
             "estimate_contexts": self.estimate_contexts,
             "replan": self.replan,
             "when_infeasible": self.when_infeasible,
+            "admit_contexts": self.admit_contexts,
             "seed": self.seed,
             "epoch": self.epoch,
             "worker": self.worker,
@@ -158,6 +160,7 @@ def configured(
     estimate_contexts: Any = False,
     replan: Any = "always",
     when_infeasible: Any = LEAST_SHORTFALL,
+    admit_contexts: Any = 0,
     seed: Any = 0,
     epoch: Any = 0,
     worker: Any = 0,
@@ -176,6 +179,7 @@ def configured(
         estimate_contexts=truth("estimate_contexts", estimate_contexts),
         replan=_checked_replan(kind, replan),
         when_infeasible=_checked_when_infeasible(kind, when_infeasible),
+        admit_contexts=whole("admit_contexts", admit_contexts, 0),
         seed=None if seed is None else whole("seed", seed, 0),
         epoch=whole("epoch", epoch, 0),
         worker=whole("worker", worker, 0),

@@ -132,16 +132,18 @@ def estimate_probabilities(settings, statistics, probabilities):
     """Estimate the probabilities of the contexts, if they are not known.
 
     The estimate is the share of rounds seen, with a prior weight of one round spread evenly, so that a context that
-    has not occurred yet is planned for.
+    has not occurred yet is planned for. Contexts that were dropped are left out.
     """
     if settings[0].estimate_contexts != 0.0:
-        counts = statistics.context_counts
-        n_contexts = counts.shape[0]
+        counts, dropped = statistics.context_counts, statistics.dropped
+        at_work = 0
         total = 1.0
-        for other in range(n_contexts):
-            total += counts[other]
-        for other in range(n_contexts):
-            probabilities[other] = (counts[other] + 1.0 / n_contexts) / total
+        for other in range(counts.shape[0]):
+            if not dropped[other]:
+                at_work += 1
+                total += counts[other]
+        for other in range(counts.shape[0]):
+            probabilities[other] = 0.0 if dropped[other] else (counts[other] + 1.0 / at_work) / total
 
 
 @kernel

@@ -5,6 +5,7 @@ import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import radius_factor
+from arcbandit.kernels.program import NO_FLOOR
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Outcome, Rows
@@ -49,11 +50,11 @@ class ArmScratch(enum.IntEnum):
 
 
 @rare_kernel
-def step_optimistic_dual(n_arms, queues, before, gaps):
-    """Q = max(0, Q + 2 G - G_prev); G_prev = G."""
-    for arm in range(n_arms):
+def step_optimistic_dual(floors, queues, before, gaps):
+    """Q = max(0, Q + 2 G - G_prev); G_prev = G, or 0 without a floor, so that one that comes finds no debt."""
+    for arm in range(queues.shape[0]):
         queues[arm] = max(0.0, queues[arm] + 2.0 * gaps[arm] - before[arm])
-        before[arm] = gaps[arm]
+        before[arm] = gaps[arm] if floors[arm] > NO_FLOOR else 0.0
 
 
 @kernel
@@ -97,7 +98,7 @@ def allocate(learner, context, t, stream):
             gaps[arm] -= weight * allocation[arm, column] * bounds[arm, column]
     if learner.dials[0].dual != Dual.REALISED:
         step_optimistic_dual(
-            n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps
+            floors, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps
         )
     return Outcome.PLANNED
 
@@ -114,7 +115,7 @@ def learn(learner, context, arm, reward):
             gaps[other] = scaled_floor(floors, unit, other)
         gaps[arm] -= scaled(reward, learner.settings[0].mean_bound)
         step_optimistic_dual(
-            n_arms, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps
+            floors, learner.memory.by_arm[ByArmRow.QUEUE], learner.memory.by_arm[ByArmRow.PREVIOUS], gaps
         )
 
 

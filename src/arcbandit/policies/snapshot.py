@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arcbandit.floors import FloorKind, GroupFloor
-from arcbandit.inputs.arrays import availability
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import planner_state, restore_planner
 from arcbandit.policies.configuration import configured
@@ -18,7 +17,7 @@ from arcbandit.policies.learner import Progress, Rows
 from arcbandit.policies.problem import told_problem
 from arcbandit.policies.snapshot_checks import FORMAT, PARTS, VERSION, check_snapshot
 from arcbandit.policies.snapshot_versions import of_latest_version
-from arcbandit.policies.state import Labels, State, make_state
+from arcbandit.policies.state import Labels, State, make_state, playable
 from arcbandit.policies.streams import stream_of_successor
 
 if TYPE_CHECKING:
@@ -53,8 +52,11 @@ def _configuration(state: State) -> dict[str, Any]:
         "reward_bounds": None if bounds is None else list(bounds),
         "mean_bound": configuration.mean_bound,
         "horizon": configuration.horizon,
-        "available": problem.available.tolist(),
+        "available": state.allowed.tolist(),
         "retired": sorted(state.retired),
+        "dropped": sorted(state.dropped),
+        "admit_contexts": configuration.admit_contexts,
+        "admitted": state.admitted,
         "seed": configuration.seed,
         "epoch": configuration.epoch,
         "worker": configuration.worker,
@@ -73,6 +75,7 @@ def _statistics(state: State) -> dict[str, Any]:
         "by_pair": learner.statistics.by_pair.tolist(),
         "context_counts": learner.statistics.context_counts.tolist(),
         "noise": _noise(state),
+        "prior": state.prior.tolist(),
         "memory": {
             part: {row.name.lower(): values[row].tolist() for row in kind or ()}
             for part, kind, values in _kept(state.configuration.kind.rows, learner.memory)
@@ -141,6 +144,7 @@ def _restored(
         estimate_contexts=given["estimate_contexts"],
         replan=given["replan"],
         when_infeasible=given["when_infeasible"],
+        admit_contexts=given["admit_contexts"],
         seed=given["seed"],
         epoch=given["epoch"],
         worker=given["worker"],
@@ -151,16 +155,18 @@ def _restored(
         given["revenue_floors"], given["context_probabilities"], given["arms"], given["contexts"], groups, None
     )
     blank = told.blank
-    columns = blank.contexts if told.named_contexts else tuple(range(blank.n_contexts))
+    retired, dropped = frozenset(given["retired"]), frozenset(given["dropped"])
+    allowed = np.array(given["available"], dtype=np.bool_)
     state = make_state(
         configuration,
         Labels(blank.arms, blank.contexts, told.named_arms, told.named_contexts),
         blank.floors,
         statistics["stream"],
         blank.context_probabilities.copy(),
-        availability("available", given["available"], blank.mean_rewards.shape, columns),
+        playable(allowed, retired, dropped),
     )
     learner = state.learner
+    learner.statistics.dropped[given["dropped"]] = True
     learner.statistics.by_pair[:] = statistics["by_pair"]
     learner.statistics.context_counts[:] = statistics["context_counts"]
     for part, rows, values in _kept(kind.rows, learner.memory):
@@ -179,4 +185,11 @@ def _restored(
     learner.allocation[:] = planner["allocation"]
     if kind.plans:
         restore_planner(learner.planner, planner["basis"])
-    return replace(state, retired=frozenset(given["retired"]))
+    return replace(
+        state,
+        allowed=allowed,
+        prior=np.array(statistics["prior"], dtype=np.float64),
+        retired=retired,
+        dropped=dropped,
+        admitted=given["admitted"],
+    )

@@ -20,12 +20,14 @@ from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.program import Column
 from arcbandit.policies.configuration import ESTIMATE
 from arcbandit.policies.learner import Outcome
+from arcbandit.policies.state import LEAST_PRIOR_PULLS, MOST_PRIOR_PULLS, Prior, playable, rewards_seen
 
 if TYPE_CHECKING:
     from arcbandit.policies.base import Policy
 
 MOST_PULLS = 2**53  # above this, a count is not exact
 MOST_ROUNDS = 2**61  # twice as many still fit in 64 bits
+COUNT_TOLERANCE = 1e-9  # relative: by how much rounding may change a count that started from a prior
 BOUNDS_TOLERANCE = 1e-9  # relative: by how much rounding may take a mean out of the bounds of its rewards
 
 
@@ -137,6 +139,9 @@ CONFIGURATION: dict[str, Check] = {
     "horizon": optional(whole_number(1)),
     "available": list_of(flag, "arms", "contexts"),
     "retired": list_of(whole_number(0), None),
+    "dropped": list_of(whole_number(0), None),
+    "admit_contexts": whole_number(0),
+    "admitted": whole_number(0),
     "seed": whole_number(0),
     "epoch": whole_number(0),
     "worker": whole_number(0),
@@ -151,6 +156,7 @@ STATISTICS: dict[str, Check] = {
     "by_pair": list_of(number, 3, "arms", "contexts"),
     "context_counts": list_of(number, "contexts"),
     "noise": optional(table(scale=number, **{place.name.lower(): number for place in Noise})),
+    "prior": list_of(number, 2, "arms", "contexts"),
     "memory": anything,
 }
 PLANNER: dict[str, Check] = {
@@ -218,6 +224,8 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
         _refuse("snapshot['planner']['basis']", "None for a rule that does not plan", planner["basis"])
     if n_arms and n_contexts:  # if not, the constructor says so
         _check_retired(configuration)
+        _check_contexts(configuration)
+        _check_prior(configuration, statistics)
         _check_statistics(configuration, statistics)
         _check_noise(configuration, statistics)
         _check_allocation(configuration, planner)
@@ -244,21 +252,55 @@ def _check_retired(configuration: Mapping[str, Any]) -> None:
     n_arms = len(configuration["revenue_floors"])
     _require("configuration.retired", all(arm < n_arms for arm in retired), f"arms below {n_arms}", retired)
     for arm in retired:
-        _require(
-            "configuration.available",
-            not any(configuration["available"][arm]),
-            f"False for the retired arm {arm}",
-            True,
-        )
         owed = configuration["revenue_floors"][arm]
         _require("configuration.revenue_floors", owed == 0, f"0 for the retired arm {arm}", owed)
+
+
+def _check_contexts(configuration: Mapping[str, Any]) -> None:
+    """Contexts that were dropped and admitted, and that each of the others has an arm."""
+    dropped, n_contexts = configuration["dropped"], len(configuration["context_probabilities"])
+    where = "configuration.dropped"
+    _require(where, dropped == sorted(set(dropped)), "contexts in increasing order", dropped)
+    _require(where, all(context < n_contexts for context in dropped), f"contexts below {n_contexts}", dropped)
+    _require(where, len(dropped) < n_contexts, "not all contexts", dropped)
+    for context in dropped:
+        share = configuration["context_probabilities"][context]
+        where = "configuration.context_probabilities"
+        _require(where, share == 0, f"0 for the dropped context {context}", share)
+    available = _playable(configuration)
+    arms = available.sum(axis=0)
+    _require_all("configuration.available", arms > 0, "an arm for each context", arms)
+    admitted, most = configuration["admitted"], min(configuration["admit_contexts"], n_contexts - 1)
+    _require("configuration.admitted", admitted <= most, f"at most {most}", admitted)
+
+
+def _playable(configuration: Mapping[str, Any]) -> NDArray[np.bool_]:
+    return playable(
+        np.array(configuration["available"], dtype=np.bool_),
+        frozenset(configuration["retired"]),
+        frozenset(configuration["dropped"]),
+    )
+
+
+def _check_prior(configuration: Mapping[str, Any], statistics: Mapping[str, Any]) -> None:
+    pulls, means = np.array(statistics["prior"], dtype=np.float64)
+    given = pulls != 0
+    within = ~given | ((pulls >= LEAST_PRIOR_PULLS) & (pulls <= MOST_PRIOR_PULLS))
+    _require_all("statistics.prior", within, f"pulls of 0 or from {LEAST_PRIOR_PULLS:g} to {MOST_PRIOR_PULLS:g}", pulls)
+    _require_all("statistics.prior", given | (means == 0), "a mean of 0 where there are no pulls", means)
+    low, high = configuration["reward_bounds"] or (-LARGEST_NUMBER, LARGEST_NUMBER)
+    _require_all("statistics.prior", (~given) | ((means >= low) & (means <= high)), f"from {low:g} to {high:g}", means)
 
 
 def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str, Any]) -> None:
     by_pair = np.array(statistics["by_pair"], dtype=np.float64)
     counts = np.array(statistics["context_counts"], dtype=np.float64)
     pulls, means, roots = by_pair[ByPair.PULLS], by_pair[ByPair.MEAN], by_pair[ByPair.INVERSE_ROOT]
-    for field, values in (("by_pair", pulls), ("context_counts", counts)):
+    prior = np.array(statistics["prior"], dtype=np.float64)
+    seen = rewards_seen(pulls, prior)
+    rounded = np.abs(pulls - (seen + prior[Prior.PULLS])) <= COUNT_TOLERANCE * np.maximum(pulls, 1.0)
+    _require_all("statistics.by_pair", rounded, "whole numbers above the pulls of the prior", pulls)
+    for field, values in (("by_pair", seen), ("context_counts", counts)):
         counted = (values >= 0) & (values <= MOST_PULLS) & (values == np.floor(values))
         _require_all(f"statistics.{field}", counted, "non-negative whole numbers as counts", values)
     played = pulls > 0
@@ -271,7 +313,7 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     within = ~played | ((means >= low - leeway) & (means <= high + leeway))
     _require_all("statistics.by_pair", within, f"means from {low:g} to {high:g}", means)
     rewards, decisions = statistics["rewards"], statistics["decisions"]
-    _require("statistics.rewards", rewards == sum(map(int, pulls.flat)), "the sum of the counts of pairs", rewards)
+    _require("statistics.rewards", rewards == sum(map(int, seen.flat)), "the sum of the counts of pairs", rewards)
     # Contexts are counted with decisions and, on request, with rewards of a log.
     _require(
         "statistics.decisions",
@@ -293,7 +335,7 @@ def _check_noise(configuration: Mapping[str, Any], statistics: Mapping[str, Any]
 
 def _check_allocation(configuration: Mapping[str, Any], planner: Mapping[str, Any]) -> None:
     shares = np.array(planner["allocation"], dtype=np.float64)
-    available = np.array(configuration["available"], dtype=np.bool_)
+    available = _playable(configuration)
     _require_all("planner.allocation", shares >= 0, "non-negative", shares)
     _require_all("planner.allocation", available | (shares == 0), "0 where an arm is not available", shares)
     sums = np.minimum(shares, 2.0).sum(axis=0)
@@ -306,7 +348,9 @@ def _check_progress(
     """Whether every pair was played, and when the next plan is due."""
     if planner["all_played"]:
         pulls = np.array(statistics["by_pair"][ByPair.PULLS])
-        played = bool((pulls[np.array(configuration["available"])] > 0).all())
+        to_play = _playable(configuration)
+        to_play[:, configuration["dropped"]] = False
+        played = bool((pulls[to_play] > 0).all())
         _require("planner.all_played", plans and played, "False while a pair is still to be played", True)
     latest = max(statistics["decisions"], statistics["rewards"]) + 1  # round that can have been planned for
     rhythm, due = configuration["replan"], planner["next_plan"]

@@ -1,6 +1,6 @@
 """Converts snapshots of earlier versions to the latest one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from arcbandit.policies.configuration import LEAST_SHORTFALL
@@ -28,7 +28,12 @@ CONFIGURATION = (
     "worker",
     "replan",
 )
-LATER_SETTINGS = {"when_infeasible": LEAST_SHORTFALL}
+LATER_SETTINGS: dict[str, Any] = {
+    "when_infeasible": LEAST_SHORTFALL,
+    "dropped": [],
+    "admit_contexts": 0,
+    "admitted": 0,
+}
 HEAD = ("format", "version", "policy")
 OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocation", "statistics", "memory", "scales")
 
@@ -98,24 +103,50 @@ def _with_later_dials(snapshot: Any, kind: "type[Policy]") -> Any:
 
 
 def _with_later_settings(snapshot: Any) -> Any:
-    """Version 2 of the configuration and 1 of the others as those after: what came later is set to what was before.
+    """Parts from before policies changed at work as those after: what came later is set to what was before.
 
-    If nothing was said of sigma, it was 1.
+    A part that holds a field of later is left for the check to refuse.
     """
     if not _is_version(snapshot, VERSION):
         return snapshot
     parts = {part: snapshot.get(part) for part in PARTS}
-    if _is_version(parts["statistics"], 1):
-        parts["statistics"] = {"noise": None, **parts["statistics"], "version": 2}
-    if _is_version(parts["planner"], 1):
+    if _is_earlier(parts["statistics"], 1, ("noise", "prior")):
+        parts["statistics"] = _with_prior(parts["statistics"], _table(snapshot, "configuration").get("available"))
+    if _is_earlier(parts["planner"], 1, ("planned_at", "outcome")):
         last = _table(snapshot, "statistics").get("decisions")
-        parts["planner"] = {"planned_at": last, "outcome": 0, **parts["planner"], "version": 2}
-    if _is_version(parts["configuration"], 2):
-        told = {**LATER_SETTINGS, **parts["configuration"], "version": 3}
-        if told.get("noise_scale") is None and told.get("reward_bounds") is None:
-            told["noise_scale"] = 1.0 if _table(parts, "statistics").get("noise") is None else None
-        parts["configuration"] = told
+        parts["planner"] = {**parts["planner"], "planned_at": last, "outcome": 0, "version": 2}
+    if _is_earlier(parts["configuration"], 2, LATER_SETTINGS):
+        noise = _table(parts, "statistics").get("noise")
+        parts["configuration"] = _with_changes(parts["configuration"], estimates_noise=noise is not None)
     return {**snapshot, **{part: fields for part, fields in parts.items() if part in snapshot}}
+
+
+def _is_earlier(part: Any, version: int, later: Iterable[str]) -> bool:
+    return _is_version(part, version) and not any(field in part for field in later)
+
+
+def _with_changes(configuration: Mapping[str, Any], *, estimates_noise: bool) -> dict[str, Any]:
+    """Version 2 of the configuration as version 3: if nothing was said of sigma, it was 1.
+
+    `available` had forgotten where a retired arm was played; if it comes back, then everywhere.
+    """
+    told = {**configuration, **LATER_SETTINGS, "version": 3}
+    if told.get("noise_scale") is None and told.get("reward_bounds") is None and not estimates_noise:
+        told["noise_scale"] = 1.0
+    available, retired = told.get("available"), told.get("retired")
+    if type(available) is list and type(retired) is list and all(type(row) is list for row in available):
+        told["available"] = [
+            [True] * len(row) if place in retired and not any(row) else row for place, row in enumerate(available)
+        ]
+    return told
+
+
+def _with_prior(statistics: Mapping[str, Any], available: Any) -> Mapping[str, Any]:
+    """Version 1 of the statistics as version 2: pairs had no prior, and sigma was given."""
+    if type(available) is not list or not all(type(row) is list for row in available):
+        return statistics
+    prior = [[[0.0] * len(row) for row in available] for _ in range(2)]
+    return {**statistics, "noise": None, "prior": prior, "version": 2}
 
 
 def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """The state of a policy at work: its configuration, labels and floors, and the arrays that its kernels work on."""
 
+import enum
 import functools
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -32,6 +33,17 @@ Name = str | int
 # Up to so many pairs, an exploring round looks at all of them in tens of microseconds. To keep what is known of
 # unplayed ones would be faster, but takes memory, and kernels that must be compiled for it.
 PAIRS_TO_LOOK_AT = 1024
+
+# Fewer pulls than this say nothing; with more, a count of rewards on top would not be exact.
+LEAST_PRIOR_PULLS = 1e-6
+MOST_PRIOR_PULLS = 1e9
+
+
+class Prior(enum.IntEnum):
+    """Rows of State.prior."""
+
+    PULLS = 0
+    MEAN = 1
 
 
 @dataclass(frozen=True)
@@ -69,9 +81,13 @@ class State:
     configuration: Configuration
     labels: Labels
     floors: Floors
-    retired: frozenset[int]
     stream: int  # the seed of its stream of random numbers
     learner: Learner
+    allowed: NDArray[np.bool_]  # K x C: which pairs may be played while their arm is not retired
+    prior: NDArray[np.float64]  # 2 x K x C: the pulls and means that pairs started with, which are in the statistics
+    retired: frozenset[int] = frozenset()  # rows
+    dropped: frozenset[int] = frozenset()  # columns
+    admitted: int = 0  # contexts that came by a name never seen
 
     @functools.cached_property
     def numbers(self) -> Any:
@@ -93,20 +109,29 @@ class State:
     def hot(self) -> tuple[Any, ...]:
         """What `decide` and `update` need, in one tuple: looking up each part would take longer than deciding.
 
-        Kernels, numbers, the columns and rows by name (none if they have no names), and their counts.
+        Kernels, numbers, the columns and rows by name (none if they have no names), and their counts. Once a context
+        was dropped, its name is missing and no index is in range: such contexts are looked up, and refused, elsewhere.
         """
         labels = self.labels
+        columns = labels.context_index if labels.named_contexts else {}
+        if self.dropped:
+            columns = {name: column for name, column in columns.items() if column not in self.dropped}
         return (
             self.kernels.decide,
             self.kernels.learn,
             self.numbers,
-            labels.context_index if labels.named_contexts else {},
+            columns,
             labels.arm_index if labels.named_arms else {},
-            len(labels.contexts),
+            0 if self.dropped else len(labels.contexts),
             len(labels.arms),
             labels.arms if labels.named_arms else range(len(labels.arms)),
             self.configuration.reward_bounds,
         )
+
+    @functools.cached_property
+    def contexts_vary(self) -> bool:
+        """Whether a context may be refused, or admitted."""
+        return bool(self.dropped) or self.configuration.admit_contexts > 0
 
     @property
     def round_number(self) -> int:
@@ -127,8 +152,14 @@ def make_state(
     kind = configuration.kind
     if floors.groups and not kind.supports_group_floors:
         raise InvalidInputError(f"{kind.__name__} does not keep group floors; give none.")
+    if configuration.admit_contexts and not (configuration.estimate_contexts and labels.named_contexts):
+        raise InvalidInputError(
+            "admit_contexts must be 0 unless contexts have names and their probabilities are estimated, "
+            f"got {configuration.admit_contexts}."
+        )
     learner = make_learner(configuration, floors, probabilities, available)
-    return State(configuration, labels, floors, frozenset(), stream, learner)
+    prior = np.zeros((len(Prior), *available.shape))
+    return State(configuration, labels, floors, stream, learner, available.copy(), prior)
 
 
 def make_learner(
@@ -205,21 +236,45 @@ def _settings(configuration: Configuration) -> np.ndarray:
 
 
 def pulls_of(state: State) -> NDArray[np.float64]:
-    """n: the number of rewards seen of each pair, K x C."""
-    return np.array(state.learner.statistics.by_pair[ByPair.PULLS])
+    """The number of rewards seen of each pair, K x C: n without what a prior stands for."""
+    return rewards_seen(state.learner.statistics.by_pair[ByPair.PULLS], state.prior)
 
 
-def with_shape(
-    state: State,
-    labels: Labels,
-    floors: Floors,
-    retired: frozenset[int],
-    probabilities: NDArray[np.float64],
-    available: NDArray[np.bool_],
-) -> State:
-    """What was learnt, in memory of another shape; the next plan starts cold."""
+def rewards_seen(pulls: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """n without what a prior stands for, K x C, in a new array."""
+    # Adding 1 to a pull count that is not whole rounds, by far less than 1/2 in all.
+    return np.where(prior[Prior.PULLS] > 0.0, np.rint(pulls - prior[Prior.PULLS]), pulls)
+
+
+def playable(allowed: NDArray[np.bool_], retired: frozenset[int], dropped: frozenset[int]) -> NDArray[np.bool_]:
+    """Which pairs the kernels may play, K x C: those allowed, without arms that are retired.
+
+    Kernels need an arm in each context. One that was dropped may have none left, and then has all.
+    """
+    available = allowed.copy()
+    available[sorted(retired)] = False
+    for context in dropped:
+        if not available[:, context].any():
+            available[:, context] = True
+            available[sorted(retired), context] = False
+    return available
+
+
+def estimated_probabilities(counts: NDArray[np.float64], dropped: frozenset[int]) -> NDArray[np.float64]:
+    """The estimate of the next decision, as `estimate_probabilities` makes it, before its context is counted."""
+    at_work = np.ones(len(counts), dtype=np.bool_)
+    at_work[sorted(dropped)] = False
+    weights = np.where(at_work, counts + 1.0 / at_work.sum(), 0.0)
+    probabilities: NDArray[np.float64] = weights / (1.0 + counts[at_work].sum())
+    return probabilities
+
+
+def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
+    """What was learnt, in memory for the labels, floors and availability of this state; the next plan starts cold."""
     old = state.learner
-    learner = make_learner(state.configuration, floors, probabilities, available)
+    available = playable(state.allowed, state.retired, state.dropped)
+    learner = make_learner(state.configuration, state.floors, probabilities, available)
+    learner.statistics.dropped[sorted(state.dropped)] = True
     arms, contexts = old.allocation.shape
     learner.statistics.by_pair[:, :arms, :contexts] = old.statistics.by_pair
     learner.statistics.context_counts[:contexts] = old.statistics.context_counts
@@ -237,4 +292,4 @@ def with_shape(
     totals = shares.sum(axis=0)
     even = available / available.sum(axis=0)
     learner.allocation[:] = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), even)
-    return replace(state, labels=labels, floors=floors, retired=retired, learner=learner)
+    return replace(state, learner=learner)

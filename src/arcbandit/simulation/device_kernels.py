@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 # What threads only read stays in memory that all threads share; estimated probabilities belong to one epoch.
-READ_ONLY = ("world", "learner.problem", "learner.settings", "learner.dials")
+READ_ONLY = ("world", "learner.problem", "learner.settings", "learner.dials", "learner.statistics.dropped")
 WRITTEN = ("learner.problem.context_probabilities",)
 # Observed rewards: their number is not part of the shape, otherwise each set of them would need its own kernel.
 OF_ANY_LENGTH = ("world.samples", "world.sample_start")

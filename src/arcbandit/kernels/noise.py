@@ -21,6 +21,14 @@ class Noise(enum.IntEnum):
 
 
 @kernel
+def pooled_scale(noise):
+    """The estimate of sigma, from sums of at least two different rewards."""
+    variance = noise[Noise.SPREAD] / (noise[Noise.REWARDS] - 1.0)
+    pooled = (noise[Noise.RESIDUAL] + WEIGHT_OF_SPREAD * variance) / (noise[Noise.FREEDOM] + WEIGHT_OF_SPREAD)
+    return math.sqrt(pooled)
+
+
+@kernel
 def take_in_noise(settings, noise, statistics, arm, context, reward):
     """Estimate sigma again with a reward that the statistics have not taken in yet, if it is estimated at all.
 
@@ -40,6 +48,4 @@ def take_in_noise(settings, noise, statistics, arm, context, reward):
     noise[Noise.MEAN] += deviation / noise[Noise.REWARDS]
     noise[Noise.SPREAD] += deviation * (reward - noise[Noise.MEAN])
     if noise[Noise.SPREAD] > 0.0:
-        variance = noise[Noise.SPREAD] / (noise[Noise.REWARDS] - 1.0)
-        pooled = (noise[Noise.RESIDUAL] + WEIGHT_OF_SPREAD * variance) / (noise[Noise.FREEDOM] + WEIGHT_OF_SPREAD)
-        settings[0].noise_scale = math.sqrt(pooled)
+        settings[0].noise_scale = pooled_scale(noise)

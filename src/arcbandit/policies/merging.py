@@ -9,6 +9,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import LARGEST_NUMBER
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.learner import Progress
+from arcbandit.policies.merged_noise import Part, merged_noise, require_same_estimate, scale_of
 from arcbandit.policies.snapshot_checks import BOUNDS_TOLERANCE
 from arcbandit.policies.state import Prior, State, estimated_probabilities, rewards_seen, with_shape
 
@@ -41,8 +42,10 @@ def merged(state: State, other: State, since: State | None) -> State:
     """The state after what both have seen, of which what they had in common, `since`, counts once."""
     refuse_memory(state.configuration.kind)
     _require_same_problem("other", other, state)
+    require_same_estimate("other", other, state)
     if since is not None:
         _require_same_problem("since", since, state, earlier=True)
+        require_same_estimate("since", since, state)
     ours, theirs = _seen(state), _seen(other)
     common = _prior_alone(state) if since is None else _grown(_seen(since), _prior_alone(state))
     both = _together(ours, theirs, common, state.prior)
@@ -58,6 +61,17 @@ def merged(state: State, other: State, since: State | None) -> State:
     by_pair[ByPair.INVERSE_ROOT] = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=pulls > 0.0)
     changed.learner.statistics.context_counts[:] = both.contexts
     changed.learner.progress[[Progress.DECISIONS, Progress.REWARDS]] = both.counters
+    if state.configuration.estimates_noise:
+        prior = state.prior[Prior.PULLS]
+        none = np.zeros_like(state.learner.noise)
+        sums = merged_noise(
+            Part(state.learner.noise, ours.rewards + prior, ours.means),
+            Part(other.learner.noise, theirs.rewards + prior, theirs.means),
+            Part(none if since is None else since.learner.noise, common.rewards + prior, common.means),
+            int(((both.rewards > 0) & (prior == 0)).sum()),
+        )
+        changed.learner.noise[:] = sums
+        changed.learner.settings[0].noise_scale = scale_of(sums)
     return changed
 
 

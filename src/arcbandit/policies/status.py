@@ -179,7 +179,7 @@ def out_of_reach(state: State) -> Reach | None:
 def _known(state: State) -> _Known:
     learner = state.learner
     by_pair = learner.statistics.by_pair
-    pulls = np.array(by_pair[ByPair.PULLS])
+    pulls = np.array(by_pair[ByPair.PULLS])  # those of a prior included
     sigma = float(learner.settings[0].noise_scale)
     factor = _radius_factor(learner.problem.available.size, state.round_number, sigma)
     roots = np.divide(1.0, np.sqrt(pulls), out=np.full(pulls.shape, np.inf), where=pulls > 0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arcbandit import BLP, OLP, OPLP, Greedy, GroupFloor, LinearProgramRule, Policy, ThompsonLP, policy
-from arcbandit.errors import InvalidInputError, InvalidInstanceError, UnknownNameError
+from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError, InvalidInstanceError, UnknownNameError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.learner import Progress
 
@@ -144,7 +144,8 @@ class TestLearning:
 
     def test_floors_that_cannot_be_met_are_missed_by_the_least(self):
         decider = OPLP([5.0, 0.0], [1.0], seed=1, noise_scale=0.01)
-        play(decider, [[1.0], [2.0]], 200, noise=0.01)
+        with pytest.warns(FloorsOutOfReachWarning, match="floors of 1"):
+            play(decider, [[1.0], [2.0]], 200, noise=0.01)
         assert decider.allocation()[:, 0].tolist() == [1.0, 0.0]
 
     def test_thompson_draws_depend_on_the_seed_alone(self):
@@ -206,7 +207,7 @@ class TestChanging:
 class TestReplanning:
     def test_the_allocation_stays_between_plans(self):
         """With replan=10 the matrix changes every ten rounds once every pair is played; each round it is drawn from."""
-        decider = OLP([0.2, 0.2], [0.5, 0.5], replan=10, seed=1)
+        decider = OLP([0.2, 0.2], [0.5, 0.5], replan=10, seed=1, noise_scale=1)
         play(decider, [[1.0, 0.2], [0.3, 0.8]], 40)
         seen = []
         for _ in range(60):

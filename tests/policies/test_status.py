@@ -1,0 +1,202 @@
+"""A policy says how it is: promises, contexts, pairs, the plan; and unasked that floors are out of reach."""
+
+import json
+import logging
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from arcbandit import BLP, DOC, OPLP, GroupFloor, restore
+from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError
+from arcbandit.policies.notices import QUIET
+from arcbandit.policies.status import AT_RISK, KEPT, OUT_OF_REACH
+
+MEANS = {"house": {"phone": 0.6, "tv": 0.4}, "guest": {"phone": 0.3, "tv": 0.5}}
+
+
+def platform(house=0.2, guest=0.1, kind=BLP, **settings):
+    return kind({"house": house, "guest": guest}, {"phone": 0.75, "tv": 0.25}, seed=1, **settings)
+
+
+def serve(policy, rounds, seed=0, noise=0.05):
+    """Decide and learn; the decisions."""
+    random = np.random.default_rng(seed)
+    decisions = []
+    for _ in range(rounds):
+        context = "phone" if random.random() < 0.75 else "tv"
+        decision = policy.decide(context)
+        policy.update(context, decision.arm, MEANS[decision.arm][context] + noise * random.normal())
+        decisions.append(decision)
+    return decisions
+
+
+def serve_batches(policy, count):
+    """Decide two at a time, and learn."""
+    for _ in range(count):
+        for decision in policy.decide_many(["phone", "tv"]):
+            policy.update(decision.context, decision.arm, MEANS[decision.arm][decision.context])
+
+
+class TestStatus:
+    def test_adds_up(self):
+        """Expected revenue, what was earned and the counts are those of a recount."""
+        policy = platform()
+        decisions = serve(policy, 3000)
+        status = policy.status()
+        assert status.decisions == status.rewards == 3000
+        assert [context.rounds for context in status.contexts] == [
+            sum(decision.context == name for decision in decisions) for name in ("phone", "tv")
+        ]
+        assert [context.probability for context in status.contexts] == [0.75, 0.25]
+        pulls = {(pair.arm, pair.context): pair.pulls for pair in status.pairs}
+        for arm, context in pulls:
+            assert pulls[arm, context] == sum((one.arm, one.context) == (arm, context) for one in decisions)
+        for context in ("phone", "tv"):
+            assert sum(pair.share for pair in status.pairs if pair.context == context) == pytest.approx(1.0)
+        probability = {context.name: context.probability for context in status.contexts}
+        for floor in status.floors:
+            own = [pair for pair in status.pairs if pair.arm == floor.name]
+            assert floor.expected == pytest.approx(sum(probability[p.context] * p.share * p.mean for p in own))
+            assert floor.earned == pytest.approx(sum(pair.pulls * pair.mean for pair in own))
+            assert floor.earned_per_round == pytest.approx(floor.earned / 3000)
+            assert floor.low < floor.expected < floor.high
+        assert status.expected_revenue == pytest.approx(sum(floor.expected for floor in status.floors))
+        assert status.certificate.holds
+        assert status.plan_age == 0
+
+    def test_the_largest_floor_can_be_kept_and_no_larger_one(self):
+        """By the true means guest can have phone for all that house's floor of 0.2 leaves: 2/3 of it, and tv."""
+        policy = platform()
+        serve(policy, 20_000)
+        largest = {floor.name: floor.largest for floor in policy.status().floors}
+        # House keeps 0.2 with 4/9 of phone's traffic; what it loses elsewhere is guest's.
+        assert largest["guest"] == pytest.approx(0.75 * (1 - 0.2 / 0.45) * 0.3 + 0.25 * 0.5, rel=0.05)
+
+    def test_states_of_floors(self):
+        policy = platform(0.2, 0.1)
+        assert policy.status().state == AT_RISK  # nobody knows yet
+        serve(policy, 5000)
+        assert {floor.state for floor in policy.status().floors} == {KEPT}
+        policy.set_floor("guest", 2.0)
+        with pytest.warns(FloorsOutOfReachWarning):
+            serve(policy, 10)
+        assert policy.status().floors[1].state == OUT_OF_REACH
+        assert policy.status().state == OUT_OF_REACH
+        assert 0 < policy.status().attainable_share < 1
+
+    def test_a_floor_of_zero_promises_nothing(self):
+        policy = platform(0.2, 0.0)
+        serve(policy, 50)
+        assert policy.status().floors[1].state == KEPT
+        assert math.isnan(policy.status().floors[1].largest)
+
+    def test_groups_count_their_arms(self):
+        policy = platform(group_floors=[GroupFloor("both", ("house", "guest"), 0.4)])
+        serve(policy, 500)
+        house, guest, both = policy.status().floors
+        assert both.expected == pytest.approx(house.expected + guest.expected)
+        assert (both.name, both.kind) == ("both", "group")
+
+    def test_a_rule_that_does_not_plan_has_a_status_too(self):
+        policy = platform(kind=DOC, reward_bounds=(-1, 2))
+        serve(policy, 100)
+        assert len(policy.status().pairs) == 4
+
+    def test_is_plain_data_and_short(self):
+        policy = platform()
+        document = json.dumps(policy.status().to_dict(), allow_nan=False)
+        assert json.loads(document)["pairs"][0]["mean"] is None
+        serve(policy, 100)
+        assert len(repr(policy.status())) < 200
+        assert len(str(policy.status()).splitlines()) == 4
+
+    def test_bad_tolerances_are_refused(self):
+        with pytest.raises(InvalidInputError, match="tolerance"):
+            platform().status(tolerance=-1)
+
+    def test_names_are_indices_if_there_are_none(self):
+        policy = BLP([0.1, 0.1], [0.5, 0.5])
+        assert [floor.name for floor in policy.status().floors] == [0, 1]
+        assert [pair.context for pair in policy.status().pairs] == [0, 1, 0, 1]
+
+    def test_only_pairs_that_are_available_are_shown(self):
+        policy = BLP([0.1, 0.1], [0.5, 0.5], available=[[True, False], [True, True]])
+        assert [(pair.arm, pair.context) for pair in policy.status().pairs] == [(0, 0), (1, 0), (1, 1)]
+
+
+class TestHow:
+    def test_decisions_say_how_they_came_about(self):
+        policy = platform(kind=OPLP)
+        decisions = serve(policy, 4000)
+        hows = [decision.how for decision in decisions]
+        assert hows[0] == "exploring"
+        assert hows.count("exploring") == 4
+        assert hows[-1] == "planned"
+        assert set(hows) <= {"exploring", "fallback", "planned"}
+        assert "fallback" in hows
+
+    def test_a_batch_says_the_same(self):
+        one, other = platform(), platform()
+        contexts = ["phone", "tv"] * 5
+        assert list(other.decide_many(contexts)) == [one.decide(context) for context in contexts]
+
+    def test_between_plans_it_is_that_of_the_plan_in_force(self):
+        policy = platform(replan=50)
+        serve(policy, 500)
+        assert policy.status().plan_age <= 50
+        before = policy.status().plan_age
+        policy.decide("tv")
+        assert policy.status().plan_age in (before + 1, 0)
+
+    def test_a_snapshot_keeps_it(self):
+        policy = platform(replan=1000)
+        serve(policy, 30)
+        copy = restore(policy.snapshot())
+        assert copy.status() == policy.status()
+
+
+class TestNotices:
+    def test_floors_out_of_reach_are_said_once(self, caplog):
+        policy = platform(2.0, 0.1)
+        with caplog.at_level(logging.INFO, logger="arcbandit"), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            serve(policy, 500)
+        assert [one.category for one in caught] == [FloorsOutOfReachWarning]
+        assert "house" in str(caught[0].message)
+        assert caught[0].filename == __file__
+        assert len(caplog.records) == 1
+
+    def test_and_again_after_they_were_within_reach_for_long(self, caplog):
+        policy = platform(2.0, 0.1)
+        with caplog.at_level(logging.INFO, logger="arcbandit"), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            serve(policy, 100)
+            policy.set_floor("house", 0.2)
+            serve(policy, 100)
+            assert "within reach again" in caplog.records[-1].message
+            policy.set_floor("house", 2.0)
+            serve(policy, 100)
+            assert len(caught) == 1
+            policy.set_floor("house", 0.2)
+            serve(policy, QUIET + 10)
+            policy.set_floor("house", 2.0)
+            serve(policy, 10)
+        assert len(caught) == 2
+
+    def test_batches_say_it_too(self):
+        policy = platform(2.0, 0.1)
+        with pytest.warns(FloorsOutOfReachWarning):
+            serve_batches(policy, 20)
+
+    def test_a_warning_that_is_an_error_loses_nothing(self):
+        """The decision is taken back, and the next call decides."""
+        policy = platform(2.0, 0.1)
+        with pytest.raises(FloorsOutOfReachWarning):
+            serve(policy, 500)
+        number = policy.status().decisions
+        assert policy.decide("tv").decision_number == number + 1
+
+    def test_nothing_is_said_of_floors_that_can_be_met(self):
+        serve(platform(), 2000)

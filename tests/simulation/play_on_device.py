@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arcbandit import GroupFloor, Instance, ObservedRewards, paper_instance, policy, simulate
+from arcbandit import OLP, GroupFloor, Instance, ObservedRewards, paper_instance, policy, simulate
 from arcbandit.simulation import device
 
 POLICIES = ("olp", "oplp", "blp", "greedy", "thompson-lp", "optimistic3", "doc", "spoc")
@@ -73,6 +73,7 @@ def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
             "available": [[True, True, True], [True, True, True], [False, True, True]],
             "suboptimality_gap": 0.1,
         },
+        "plans on a cadence": {"instance": NU, "policies": [OLP(replan=4)]},
         "more pairs than a byte can number": {"instance": MANY_PAIRS, "policies": ["olp"]},
         "observed rewards": {
             "instance": observed.instance([0.5, 0.1, 0.1], [0.5, 0.25, 0.25]),

@@ -50,7 +50,7 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """The name, the dials that are not at their default, and p=? if context probabilities are estimated."""
+        """The name, the dials that are not at their default, p=? if context probabilities are estimated, and replan."""
         changed = [
             f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
             for dial in self.kind.dials
@@ -58,6 +58,8 @@ class Configuration:
         ]
         if self.estimate_contexts:
             changed.append("p=?")
+        if self.replan != "always":
+            changed.append(f"replan={self.replan}")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":

@@ -142,6 +142,22 @@ def estimate_probabilities(settings, statistics, probabilities):
 
 
 @kernel
+def keeps_plan(learner, t):
+    """Whether round t goes by the last plan; while some pair was never played, every round plans."""
+    return t < learner.progress[Progress.NEXT_PLAN] and learner.progress[Progress.ALL_PLAYED] != 0
+
+
+@kernel
+def set_next_plan(learner, t):
+    """Set when to plan again, after a plan in round t."""
+    replan = learner.settings[0].replan
+    if replan == Replan.DOUBLING:
+        learner.progress[Progress.NEXT_PLAN] = 2 * t
+    elif replan != Replan.ALWAYS:
+        learner.progress[Progress.NEXT_PLAN] = t + replan
+
+
+@kernel
 def observe_context(settings, statistics, probabilities, context):
     """Count a context and, if their probabilities are not known, estimate them again."""
     statistics.context_counts[context] += 1.0

@@ -12,7 +12,15 @@ from arcbandit.kernels.confidence import record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.planner import measure_soon
 from arcbandit.kernels.sampling import arm_from_uniform
-from arcbandit.policies.learner import Learner, Progress, Replan, Stream, estimate_probabilities, observe_context
+from arcbandit.policies.learner import (
+    Learner,
+    Progress,
+    Stream,
+    estimate_probabilities,
+    keeps_plan,
+    observe_context,
+    set_next_plan,
+)
 
 # Placeholders for a rule's kernels in the functions below: `bound` gives each rule copies with its own.
 rule_allocate: Any = None
@@ -73,7 +81,6 @@ def decide(numbers, context, batch_numbers):
     learner, stream = unpack_work(numbers)
     batch = unpack_batch(batch_numbers)
     progress = learner.progress
-    replan = learner.settings[0].replan
     many = batch.contexts.shape[0]
     arm = 0
     probability = 0.0
@@ -84,7 +91,7 @@ def decide(numbers, context, batch_numbers):
             context = batch.contexts[place]
         t = max(progress[Progress.DECISIONS], progress[Progress.REWARDS]) + 1
         number = progress[Progress.DECISIONS] + 1
-        if t < progress[Progress.NEXT_PLAN] and progress[Progress.ALL_PLAYED] != 0:
+        if keeps_plan(learner, t):
             learner.statistics.context_counts[context] += 1.0
         else:
             observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
@@ -92,10 +99,7 @@ def decide(numbers, context, batch_numbers):
             # arrive in batches, or from elsewhere, advance t without a decision, and t may stay the same from one
             # decision to the next.
             rule_allocate(learner, context, t, Stream(stream.seed, stream.epoch, number))
-            if replan == Replan.DOUBLING:
-                progress[Progress.NEXT_PLAN] = 2 * t
-            elif replan != Replan.ALWAYS:
-                progress[Progress.NEXT_PLAN] = t + replan
+            set_next_plan(learner, t)
         _, uniform = uniforms(stream.seed, stream.epoch, number, Purpose.DECISION, 0)
         arm = arm_from_uniform(learner.allocation, context, uniform)
         probability = float(learner.allocation[arm, context])

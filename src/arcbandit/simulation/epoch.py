@@ -15,6 +15,8 @@ from arcbandit.planning import Plan, solve_lp
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import Learner, Stream
+from arcbandit.simulation.delays import Delay
+from arcbandit.simulation.late import Late, make_late
 from arcbandit.simulation.loop import Run, player_of
 from arcbandit.simulation.meters import Record, make_meters
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
@@ -46,6 +48,7 @@ class Task(NamedTuple):
     checkpoints: NDArray[np.int64]
     window: int
     rounds: int | None = None  # how many are played, if not all
+    delay: Delay | None = None
 
 
 class Shelf:
@@ -76,7 +79,7 @@ class Reused:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.run, self.play = _compiled_run(task)
-        arrays = _arrays((self.run.learner, self.run.meters, self.run.record))
+        arrays = _arrays((self.run.learner, self.run.meters, self.run.record, self.run.world.late))
         self.beginnings = [(array, array.copy()) for array in arrays]
 
     def is_for(self, task: Task) -> bool:
@@ -175,6 +178,7 @@ def make_world(task: Task) -> World:
         audited=audited,
         suboptimality_gap=float(task.suboptimality_gap),
         feasibility_margin=feasibility_margin(task.instance) if audited else math.nan,
+        late=cast(Late, ()) if task.delay is None else make_late(task.delay, task.horizon),
     )
 
 

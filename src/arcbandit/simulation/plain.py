@@ -21,6 +21,7 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import Learner, Outcome, Stream
 from arcbandit.policies.streams import stream_of_worker
+from arcbandit.simulation.late import NEVER, delay_of_round
 from arcbandit.simulation.loop import Run
 from arcbandit.simulation.meters import (
     count_outcome,
@@ -172,6 +173,8 @@ def plain_player(chosen: PlainPolicy, problem: Problem, run: Run) -> Callable[[i
     shape = run.learner.allocation.shape
     checkpoints: Sequence[int] = run.record.checkpoints.tolist()
     place = 0
+    late = run.world.late
+    waiting: dict[int, list[tuple[int, int, float]]] = {}  # by the round of arrival
 
     def play_stretch(first: int, last: int) -> None:
         nonlocal place
@@ -184,7 +187,14 @@ def plain_player(chosen: PlainPolicy, problem: Problem, run: Run) -> Callable[[i
                 raise InvalidInputError(f"allocate of policy {policy.name!r} must {MUST[arm]}, got {got} in round {t}.")
             if place < len(checkpoints) and checkpoints[place] == t:
                 place += 1
-            policy.learn(context, arm, reward)
+            if len(late) == 0:
+                policy.learn(context, arm, reward)
+                continue
+            delay = delay_of_round(late, Stream(run.stream.seed, run.stream.epoch, t))
+            if delay != NEVER:
+                waiting.setdefault(t + delay, []).append((context, arm, reward))
+            for old_context, old_arm, old_reward in waiting.pop(t, ()):
+                policy.learn(old_context, old_arm, old_reward)
 
     return play_stretch
 

@@ -1,8 +1,9 @@
 """Simulations: policies on an instance, epoch by epoch, by all available workers."""
 
 import itertools
+import math
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 import joblib
@@ -24,6 +25,7 @@ from arcbandit.instance import Instance
 from arcbandit.kernels.program import PlanStatus
 from arcbandit.policies.configuration import Configuration
 from arcbandit.simulation.arguments import read_checkpoints, read_gap, read_mask
+from arcbandit.simulation.delays import Delay, read_delay
 from arcbandit.simulation.device import (
     DeviceFolder,
     check_state,
@@ -36,6 +38,7 @@ from arcbandit.simulation.device import (
 from arcbandit.simulation.epoch import Progress, Shelf, Task, bind, find_optimum, make_world, one_round, run_task
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
+from arcbandit.simulation.plain import PlainPolicy
 from arcbandit.simulation.playable import Policies, labelled_policies
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary
@@ -60,6 +63,7 @@ class Options(TypedDict, total=False):
     window: int | None
     available: "Table | None"
     suboptimality_gap: float | None
+    delay: Delay | int | None
     progress: Progress | None
 
 
@@ -124,6 +128,7 @@ def simulate(
     window: int | None = None,
     available: "Table | None" = None,
     suboptimality_gap: float | None = None,
+    delay: Delay | int | None = None,
     progress: Progress | None = None,
     device: str = "cpu",
     keep: str | None = None,
@@ -136,8 +141,9 @@ def simulate(
     and worker are ignored. `jobs` workers share the epochs: threads, or the backend that joblib.parallel_config sets;
     the result does not depend on them. `checkpoints` is how many to record, or which rounds. `window` is the length of
     the sliding windows over which each floor's worst shortfall is reported. With `suboptimality_gap` (rho*) the run
-    counts where the paper's statements hold. With `device` "cuda" a GPU plays one epoch per thread, by the same
-    kernels; "auto" uses a GPU if available. `keep` says what is returned: "epochs" gives a Trace with every epoch,
+    counts where the paper's statements hold. With `delay`, a number of rounds or a `Delay`, the policy hears of rewards
+    later; revenue counts in the round that earned it. With `device` "cuda" a GPU plays one epoch per thread, by the
+    same kernels; "auto" uses a GPU if available. `keep` says what is returned: "epochs" gives a Trace with every epoch,
     "summary" a Summary with means, variances and quantiles over epochs, whose size does not grow with `epochs`. None
     means "epochs" on the CPU and "summary" on a GPU.
 
@@ -161,12 +167,16 @@ def simulate(
     if progress is not None:
         caller("progress", progress)
     gap = read_gap(suboptimality_gap)
+    lateness = read_delay(delay)
     on_device = use_cuda(device)
     kept = keep or ("summary" if on_device else "epochs")
     mask = read_mask(available, instance)
     labelled = labelled_policies(policies, instance, mask)
     source = RewardSource(rewards, instance)
     places = read_checkpoints(checkpoints, horizon)
+    if lateness is not None and on_device:
+        raise InvalidInputError(f"delay must be None on device 'cuda', where no reward can wait, got {shown(delay)}.")
+    check_audited(gap, lateness, labelled)
     optimum = find_optimum(instance, mask)
     tasks = {
         label: Task(
@@ -182,6 +192,7 @@ def simulate(
             0,
             places,
             length,
+            delay=lateness,
         )
         for label, policy in labelled.items()
     }
@@ -206,6 +217,7 @@ def simulate(
         "seed": seed,
         "rewards": source.name,
         "window": length or None,
+        **({} if lateness is None else {"delay": lateness.to_dict()}),
         "device": device_name() if on_device else "cpu",
         "keep": kept,
         "versions": versions_in_use(),
@@ -217,6 +229,20 @@ def simulate(
         return Trace(places, tuple(labelled), floors, records, floor_records, settings)
     folder = DeviceFolder if on_device else EpochFolder
     return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
+
+
+def check_audited(gap: float, delay: Delay | None, policies: Mapping[str, Configuration | PlainPolicy]) -> None:
+    """Refuse to count where the paper's statements hold if they were not made for what is played."""
+    if math.isnan(gap):
+        return
+    if delay is not None:
+        raise InvalidInputError("suboptimality_gap must be None with a delay: the paper's rewards arrive at once.")
+    for label, chosen in policies.items():
+        if isinstance(chosen, Configuration) and chosen.replan != "always":
+            raise InvalidInputError(
+                "suboptimality_gap must be None unless every round plans, as the paper's statements require, but "
+                f"replan of {label!r} is {chosen.replan!r}."
+            )
 
 
 def fits_device(instance: Instance, policies: Policies, horizon: int) -> bool:

@@ -196,7 +196,7 @@ class TestRefuses:
             Delay(**arguments)
 
     def test_to_count_where_the_papers_statements_hold(self):
-        with pytest.raises(InvalidInputError, match="suboptimality_gap must be None with a delay"):
+        with pytest.raises(InvalidInputError, match="suboptimality_gap must be None with delay"):
             simulate(NU, "olp", horizon=10, delay=3, suboptimality_gap=0.1)
 
     def test_a_gpu(self, monkeypatch):

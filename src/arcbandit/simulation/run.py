@@ -1,9 +1,8 @@
 """Simulations: policies on an instance, epoch by epoch, by all available workers."""
 
 import itertools
-import math
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 import joblib
@@ -22,9 +21,9 @@ from arcbandit.inputs.values import (
     whole,
 )
 from arcbandit.instance import Instance
-from arcbandit.kernels.program import PlanStatus
+from arcbandit.planning import PlanStatus
 from arcbandit.policies.configuration import Configuration
-from arcbandit.simulation.arguments import read_checkpoints, read_gap, read_mask
+from arcbandit.simulation.arguments import check_changes, read_checkpoints, read_gap, read_mask
 from arcbandit.simulation.delays import Delay, read_delay
 from arcbandit.simulation.device import (
     DeviceFolder,
@@ -35,10 +34,10 @@ from arcbandit.simulation.device import (
     to_host,
     use_cuda,
 )
+from arcbandit.simulation.drift import Change, Drift, drift_document, mean_optimum, worlds_of
 from arcbandit.simulation.epoch import Progress, Shelf, Task, bind, find_optimum, make_world, one_round, run_task
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
-from arcbandit.simulation.plain import PlainPolicy
 from arcbandit.simulation.playable import Policies, labelled_policies
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary
@@ -64,6 +63,7 @@ class Options(TypedDict, total=False):
     available: "Table | None"
     suboptimality_gap: float | None
     delay: Delay | int | None
+    drift: Drift | None
     progress: Progress | None
 
 
@@ -129,6 +129,7 @@ def simulate(
     available: "Table | None" = None,
     suboptimality_gap: float | None = None,
     delay: Delay | int | None = None,
+    drift: Drift | None = None,
     progress: Progress | None = None,
     device: str = "cpu",
     keep: str | None = None,
@@ -142,10 +143,11 @@ def simulate(
     the result does not depend on them. `checkpoints` is how many to record, or which rounds. `window` is the length of
     the sliding windows over which each floor's worst shortfall is reported. With `suboptimality_gap` (rho*) the run
     counts where the paper's statements hold. With `delay`, a number of rounds or a `Delay`, the policy hears of rewards
-    later; revenue counts in the round that earned it. With `device` "cuda" a GPU plays one epoch per thread, by the
-    same kernels; "auto" uses a GPU if available. `keep` says what is returned: "epochs" gives a Trace with every epoch,
-    "summary" a Summary with means, variances and quantiles over epochs, whose size does not grow with `epochs`. None
-    means "epochs" on the CPU and "summary" on a GPU.
+    later; revenue counts in the round that earned it. With a `Drift` means, floors or probabilities change at given
+    rounds; regret is against the best plan of the moment, and a window is compared with the floors at its end. With
+    `device` "cuda" a GPU plays one epoch per thread, by the same kernels; "auto" uses a GPU if available. `keep` says
+    what is returned: "epochs" gives a Trace with every epoch, "summary" a Summary with means, variances and quantiles
+    over epochs, whose size does not grow with `epochs`. None means "epochs" on the CPU and "summary" on a GPU.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -173,11 +175,13 @@ def simulate(
     mask = read_mask(available, instance)
     labelled = labelled_policies(policies, instance, mask)
     source = RewardSource(rewards, instance)
+    worlds = worlds_of(drift, instance, horizon)
+    for _, world in worlds:
+        RewardSource(rewards, world)  # refuses means that cannot be drawn
     places = read_checkpoints(checkpoints, horizon)
-    if lateness is not None and on_device:
-        raise InvalidInputError(f"delay must be None on device 'cuda', where no reward can wait, got {shown(delay)}.")
-    check_audited(gap, lateness, labelled)
+    check_changes(on_device, gap, lateness, (instance, *(world for _, world in worlds)), labelled)
     optimum = find_optimum(instance, mask)
+    changes = tuple(Change(first, world, find_optimum(world, mask)) for first, world in worlds)
     tasks = {
         label: Task(
             instance,
@@ -193,6 +197,7 @@ def simulate(
             places,
             length,
             delay=lateness,
+            drift=changes,
         )
         for label, policy in labelled.items()
     }
@@ -210,14 +215,15 @@ def simulate(
             run_task(one_round(task))
     settings = {
         "instance": instance.to_dict(),
-        "optimal_value": optimum.value,
-        "feasible": optimum.status == PlanStatus.OPTIMAL,
+        "optimal_value": mean_optimum(optimum, changes, horizon),
+        "feasible": all(best.status == PlanStatus.OPTIMAL for best in (optimum, *(step.optimum for step in changes))),
         "horizon": horizon,
         "epochs": epochs,
         "seed": seed,
         "rewards": source.name,
         "window": length or None,
         **({} if lateness is None else {"delay": lateness.to_dict()}),
+        **({} if drift is None else {"drift": drift_document(optimum, changes)}),
         "device": device_name() if on_device else "cpu",
         "keep": kept,
         "versions": versions_in_use(),
@@ -229,20 +235,6 @@ def simulate(
         return Trace(places, tuple(labelled), floors, records, floor_records, settings)
     folder = DeviceFolder if on_device else EpochFolder
     return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
-
-
-def check_audited(gap: float, delay: Delay | None, policies: Mapping[str, Configuration | PlainPolicy]) -> None:
-    """Refuse to count where the paper's statements hold if they were not made for what is played."""
-    if math.isnan(gap):
-        return
-    if delay is not None:
-        raise InvalidInputError("suboptimality_gap must be None with a delay: the paper's rewards arrive at once.")
-    for label, chosen in policies.items():
-        if isinstance(chosen, Configuration) and chosen.replan != "always":
-            raise InvalidInputError(
-                "suboptimality_gap must be None unless every round plans, as the paper's statements require, but "
-                f"replan of {label!r} is {chosen.replan!r}."
-            )
 
 
 def fits_device(instance: Instance, policies: Policies, horizon: int) -> bool:

@@ -64,6 +64,8 @@ class Policy(metaclass=PolicyType):
     `replan` says when a rule that plans computes a new allocation: "always" (before each decision, as the paper's
     guarantees require), "doubling" (at rounds 1, 2, 4, 8 ...), or a number n (every n rounds). In between, the last
     plan is kept; for these two the paper proves nothing about regret or violation.
+    `memory`, for rules that plan where rewards drift, is a half-life in rounds, after which a reward counts half. n is
+    then the sum of such weights, lowered sixteen times per half-life. None forgets nothing.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2.
 
     The random numbers of a decision depend only on `seed`, `worker`, `epoch` and the number of earlier decisions:
@@ -112,6 +114,7 @@ class Policy(metaclass=PolicyType):
         available: "Table | None" = None,
         estimate_contexts: bool = False,
         replan: str | int = "always",
+        memory: float | None = None,
         seed: int | None = 0,
         epoch: int = 0,
         worker: int = 0,
@@ -125,6 +128,7 @@ class Policy(metaclass=PolicyType):
             horizon=horizon,
             estimate_contexts=estimate_contexts,
             replan=replan,
+            memory=memory,
             seed=seed,
             epoch=epoch,
             worker=worker,
@@ -218,6 +222,11 @@ class Policy(metaclass=PolicyType):
     def replan(self) -> str | int:
         """When it plans."""
         return self._state.configuration.replan
+
+    @property
+    def memory(self) -> float | None:
+        """The half-life of rewards in rounds, if they are forgotten."""
+        return self._state.configuration.memory
 
     @property
     def seed(self) -> int:

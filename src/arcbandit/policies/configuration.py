@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.values import instance_of, is_whole, positive, shown, truth, whole
+from arcbandit.inputs.values import LONGEST_HORIZON, instance_of, is_real, is_whole, positive, shown, truth, whole
 from arcbandit.instance import Instance
 from arcbandit.policies.dials import bounds_of_rewards
 
@@ -32,6 +32,7 @@ class Configuration:
     horizon: int | None = None
     estimate_contexts: bool = False
     replan: str | int = "always"
+    memory: float | None = None
     seed: int | None = 0
     epoch: int = 0
     worker: int = 0
@@ -50,7 +51,7 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """The name, the dials that are not at their default, p=? if context probabilities are estimated, and replan."""
+        """The name, dials that are not at their default, p=? if probabilities are estimated, and replan and memory."""
         changed = [
             f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
             for dial in self.kind.dials
@@ -60,6 +61,8 @@ class Configuration:
             changed.append("p=?")
         if self.replan != "always":
             changed.append(f"replan={self.replan}")
+        if self.memory is not None:
+            changed.append(f"memory={self.memory:g}")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":
@@ -114,6 +117,7 @@ class Configuration:
             "horizon": self.horizon,
             "estimate_contexts": self.estimate_contexts,
             "replan": self.replan,
+            "memory": self.memory,
             "seed": self.seed,
             "epoch": self.epoch,
             "worker": self.worker,
@@ -141,6 +145,7 @@ def configured(
     horizon: Any = None,
     estimate_contexts: Any = False,
     replan: Any = "always",
+    memory: Any = None,
     seed: Any = 0,
     epoch: Any = 0,
     worker: Any = 0,
@@ -158,6 +163,7 @@ def configured(
         horizon=None if horizon is None else whole("horizon", horizon, 1),
         estimate_contexts=truth("estimate_contexts", estimate_contexts),
         replan=_checked_replan(kind, replan),
+        memory=_checked_memory(kind, memory),
         seed=None if seed is None else whole("seed", seed, 0),
         epoch=whole("epoch", epoch, 0),
         worker=whole("worker", worker, 0),
@@ -179,6 +185,18 @@ def _checked_replan(kind: "type[Policy]", replan: Any) -> str | int:
     if chosen != "always" and not kind.plans:
         raise InvalidInputError(f"replan must be 'always' for {kind.__name__}, which does not plan, got {replan!r}.")
     return chosen
+
+
+def _checked_memory(kind: "type[Policy]", memory: Any) -> float | None:
+    if memory is None:
+        return None
+    if not is_real(memory) or not 1.0 <= memory <= LONGEST_HORIZON:
+        raise InvalidInputError(
+            f"memory must be None or a half-life of 1 to {LONGEST_HORIZON} rounds, got {shown(memory)}."
+        )
+    if not kind.plans:
+        raise InvalidInputError(f"memory must be None for {kind.__name__}, which does not plan, got {memory!r}.")
+    return float(memory)
 
 
 def _checked_dials(kind: "type[Policy]", given: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,10 @@ from arcbandit.policies.learner import (
     Progress,
     Stream,
     estimate_probabilities,
+    forgets,
     keeps_plan,
     observe_context,
+    pass_rounds,
     set_next_plan,
 )
 
@@ -29,6 +31,7 @@ unpack_work: Any = None
 unpack_batch: Any = None
 unpack_log: Any = None
 PLANS: bool = False
+FORGETS: bool = False
 
 
 class Work(NamedTuple):
@@ -91,6 +94,8 @@ def decide(numbers, context, batch_numbers):
             context = batch.contexts[place]
         t = max(progress[Progress.DECISIONS], progress[Progress.REWARDS]) + 1
         number = progress[Progress.DECISIONS] + 1
+        if FORGETS:
+            pass_rounds(learner, t - 1, max(number, progress[Progress.REWARDS]))
         if keeps_plan(learner, t):
             learner.statistics.context_counts[context] += 1.0
         else:
@@ -128,6 +133,9 @@ def learn(numbers, context, arm, reward, log_numbers):
             context = log.contexts[place]
             arm = log.arms[place]
             reward = log.rewards[place]
+        if FORGETS:
+            decided, heard = learner.progress[Progress.DECISIONS], learner.progress[Progress.REWARDS] + place
+            pass_rounds(learner, max(decided, heard), max(decided, heard + 1))
         record_reward(learner.statistics, arm, context, reward)
         rule_learn(learner, context, arm, reward)
     learner.progress[Progress.REWARDS] += max(1, many)
@@ -143,17 +151,18 @@ class WorkKernels(NamedTuple):
 def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, work: Work) -> WorkKernels:
     """The compiled rounds of a rule, for learners of this kind."""
     kind = kind_of(work)
-    return WorkKernels(_decide_kernel(allocate, kind), _learn_kernel(learn, plans, kind))
+    fades = forgets(work.learner)
+    return WorkKernels(_decide_kernel(allocate, kind, fades), _learn_kernel(learn, plans, kind, fades))
 
 
 @functools.cache
-def _decide_kernel(allocate: Callable[..., Any], kind: Any) -> Callable[..., Any]:
+def _decide_kernel(allocate: Callable[..., Any], kind: Any, fades: bool) -> Callable[..., Any]:
     unpack = {"unpack_work": unpacker(kind), "unpack_batch": unpacker(kind_of(NO_BATCH))}
-    return bound(entry_kernel, decide, rule_allocate=allocate, **unpack).compiled
+    return bound(entry_kernel, decide, rule_allocate=allocate, FORGETS=fades, **unpack).compiled
 
 
 # Rules that learn alike share the kernel.
 @functools.cache
-def _learn_kernel(rule_learn: Callable[..., Any], plans: bool, kind: Any) -> Callable[..., Any]:
+def _learn_kernel(rule_learn: Callable[..., Any], plans: bool, kind: Any, fades: bool) -> Callable[..., Any]:
     unpack = {"unpack_work": unpacker(kind), "unpack_log": unpacker(kind_of(NO_LOG))}
-    return bound(entry_kernel, learn, rule_learn=rule_learn, PLANS=plans, **unpack).compiled
+    return bound(entry_kernel, learn, rule_learn=rule_learn, PLANS=plans, FORGETS=fades, **unpack).compiled

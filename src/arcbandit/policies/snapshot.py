@@ -58,6 +58,7 @@ def _configuration(state: State) -> dict[str, Any]:
         "epoch": configuration.epoch,
         "worker": configuration.worker,
         "replan": configuration.replan,
+        **({} if configuration.memory is None else {"memory": configuration.memory}),
     }
 
 
@@ -126,6 +127,7 @@ def _restored(
         horizon=given["horizon"],
         estimate_contexts=given["estimate_contexts"],
         replan=given["replan"],
+        memory=given.get("memory"),
         seed=given["seed"],
         epoch=given["epoch"],
         worker=given["worker"],

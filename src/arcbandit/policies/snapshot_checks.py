@@ -131,6 +131,7 @@ CONFIGURATION: dict[str, Check] = {
     "worker": whole_number(0),
     "replan": replan,
 }
+MEMORY_SETTING: dict[str, Check] = {"memory": number}  # only in the snapshot of a policy that forgets
 STATISTICS: dict[str, Check] = {
     "version": anything,
     "stream": whole_number(0),
@@ -186,7 +187,8 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
     n_arms = len(configuration.get("revenue_floors", []))
     n_contexts = len(configuration.get("context_probabilities", []))
     size = Size(n_arms, n_contexts, n_arms + len(configuration.get("group_floors", [])))
-    for part, checks in (("configuration", CONFIGURATION), ("statistics", STATISTICS), ("planner", PLANNER)):
+    settings = CONFIGURATION | (MEMORY_SETTING if "memory" in configuration else {})
+    for part, checks in (("configuration", settings), ("statistics", STATISTICS), ("planner", PLANNER)):
         _check_fields(f"snapshot[{part!r}]", snapshot[part], checks, size)
     dials = {dial.name: anything for dial in kind.dials}
     _check_fields("snapshot['configuration']['dials']", configuration["dials"], dials, size)
@@ -242,9 +244,10 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     by_pair = np.array(statistics["by_pair"], dtype=np.float64)
     counts = np.array(statistics["context_counts"], dtype=np.float64)
     pulls, means, roots = by_pair[ByPair.PULLS], by_pair[ByPair.MEAN], by_pair[ByPair.INVERSE_ROOT]
-    for field, values in (("by_pair", pulls), ("context_counts", counts)):
-        counted = (values >= 0) & (values <= MOST_PULLS) & (values == np.floor(values))
-        _require_all(f"statistics.{field}", counted, "non-negative whole numbers as counts", values)
+    forgets = "memory" in configuration  # counts are sums of weights then
+    for field, values, whole in (("by_pair", pulls, not forgets), ("context_counts", counts, True)):
+        counted = (values >= 0) & (values <= MOST_PULLS) & ((values == np.floor(values)) | (not whole))
+        _require_all(f"statistics.{field}", counted, f"non-negative {'whole ' * whole}numbers as counts", values)
     played = pulls > 0
     # The square root and the quotient round the same way here and in the kernel that records a reward.
     exact = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=played)
@@ -255,7 +258,11 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     within = ~played | ((means >= low - leeway) & (means <= high + leeway))
     _require_all("statistics.by_pair", within, f"means from {low:g} to {high:g}", means)
     rewards, decisions = statistics["rewards"], statistics["decisions"]
-    _require("statistics.rewards", rewards == sum(map(int, pulls.flat)), "the sum of the counts of pairs", rewards)
+    if forgets:
+        enough = rewards * (1.0 + BOUNDS_TOLERANCE) >= pulls.sum()
+        _require("statistics.rewards", bool(enough), "at least the sum of the counts of pairs", rewards)
+    else:
+        _require("statistics.rewards", rewards == sum(map(int, pulls.flat)), "the sum of the counts of pairs", rewards)
     # Contexts are counted with decisions and, on request, with rewards of a log.
     _require(
         "statistics.decisions",

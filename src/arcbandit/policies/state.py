@@ -12,6 +12,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
 from arcbandit.kernels.confidence import ByPair, make_statistics
+from arcbandit.kernels.fading import block_of, share_of
 from arcbandit.kernels.planner import make_planner
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import (
@@ -190,6 +191,8 @@ def _settings(configuration: Configuration) -> np.ndarray:
         values.replan = Replan.DOUBLING
     elif configuration.replan != "always":
         values.replan = configuration.replan
+    if configuration.memory is not None:
+        values.fade_every, values.fade_share = block_of(configuration.memory), share_of(configuration.memory)
     return settings
 
 

@@ -9,7 +9,16 @@ from arcbandit.compilation.packing import kind_of, packed, unpacker
 from arcbandit.kernels.confidence import record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
-from arcbandit.policies.learner import Learner, Replan, Stream, keeps_plan, observe_context, set_next_plan
+from arcbandit.policies.learner import (
+    Learner,
+    Replan,
+    Stream,
+    forgets,
+    keeps_plan,
+    observe_context,
+    pass_rounds,
+    set_next_plan,
+)
 from arcbandit.simulation.late import NOBODY, arrived, first_arrival, next_arrival, send
 from arcbandit.simulation.meters import (
     Compared,
@@ -35,6 +44,7 @@ PLANS: bool = False
 AUDITED: bool = False
 ON_CADENCE: bool = False
 DELAYED: bool = False
+FORGETS: bool = False
 play_rounds: Any = None
 unpack: Any = None
 
@@ -48,7 +58,9 @@ def rounds(world, learner, meters, stream, first, last, record):
         here = Stream(stream.seed, stream.epoch, t)
         context_uniform, arm_uniform = uniforms(here.seed, here.epoch, t, Purpose.DECISION, 0)
         context = context_from_uniform(world.probabilities, context_uniform)
-        # The compiler leaves out the branch that is not the rule's.
+        # The compiler leaves out the branches that are not the rule's.
+        if FORGETS:
+            pass_rounds(learner, t - 1, t)
         if ON_CADENCE:
             if keeps_plan(learner, t):
                 learner.statistics.context_counts[context] += 1.0
@@ -117,6 +129,7 @@ def loop_of(
     audited: bool = False,
     on_cadence: bool = False,
     delayed: bool = False,
+    fades: bool = False,
 ) -> Any:
     """The kernel `play_rounds(world, learner, meters, stream, first, last, record)` of a rule.
 
@@ -132,6 +145,7 @@ def loop_of(
         AUDITED=audited,
         ON_CADENCE=on_cadence,
         DELAYED=delayed,
+        FORGETS=fades,
     )
 
 
@@ -152,8 +166,8 @@ def player_of(rule: Any, run: Run) -> Callable[..., None]:
     """
     numbers = packed(run)
     world = run.world
-    of_loop = (rule.allocate, rule.learn, rule.plans, world.audited, is_on_cadence(run.learner), len(world.late) > 0)
-    compiled = _player(kind_of(run), *of_loop).compiled
+    variants = (world.audited, is_on_cadence(run.learner), len(world.late) > 0, forgets(run.learner))
+    compiled = _player(kind_of(run), rule.allocate, rule.learn, rule.plans, *variants).compiled
 
     def play_stretch(first: int, last: int, epoch: int = run.stream.epoch, _kept: Run = run) -> None:
         compiled(numbers, epoch, first, last)

@@ -72,3 +72,5 @@ def test_the_cadence_goes_on_from_one_stretch_of_rounds_to_the_next():
 def test_the_papers_statements_are_not_counted_for_old_plans():
     with pytest.raises(InvalidInputError, match=r"every round plans.*'olp\(replan=5\)' is 5"):
         simulate(NU, OLP(replan=5), horizon=10, suboptimality_gap=0.1)
+    with pytest.raises(InvalidInputError, match=r"with all rewards.* its memory 50\.0"):
+        simulate(NU, OLP(memory=50), horizon=10, suboptimality_gap=0.1)

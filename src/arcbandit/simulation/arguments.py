@@ -81,8 +81,8 @@ def check_changes(
                     "drift must change means alone for plain objects, which cannot be told of other floors or "
                     f"probabilities, but {label!r} is one."
                 )
-        elif chosen.replan != "always" and audited:
+        elif audited and (chosen.replan != "always" or chosen.memory is not None):
             raise InvalidInputError(
-                "suboptimality_gap must be None unless every round plans, as the paper's statements require, but "
-                f"replan of {label!r} is {chosen.replan!r}."
+                "suboptimality_gap must be None unless every round plans with all rewards, as the paper's statements "
+                f"require, but replan of {label!r} is {chosen.replan!r} and its memory {chosen.memory}."
             )

@@ -42,6 +42,8 @@ from arcbandit.policies.spoc import SPOC as SPOC
 from arcbandit.policies.thompson_lp import ThompsonLP as ThompsonLP
 from arcbandit.simulation.audit import Audit as Audit
 from arcbandit.simulation.audit import audit as audit
+from arcbandit.simulation.delays import Delay as Delay
+from arcbandit.simulation.drift import Drift as Drift
 from arcbandit.simulation.rewards import ObservedRewards as ObservedRewards
 from arcbandit.simulation.run import simulate as simulate
 from arcbandit.simulation.summary import Summary as Summary

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arcbandit import GroupFloor, Instance, ObservedRewards, paper_instance, policy, simulate
+from arcbandit import OLP, GroupFloor, Instance, ObservedRewards, paper_instance, policy, simulate
 from arcbandit.simulation import device
 
 POLICIES = ("olp", "oplp", "blp", "greedy", "thompson-lp", "optimistic3", "doc", "spoc")
@@ -77,6 +77,7 @@ def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
             "instance": Instance(NU.mean_rewards, [3.0, 0.75, 1.5], NU.context_probabilities, noise_scale=0.1),
             "policies": [policy("olp", when_infeasible="same_share")],
         },
+        "plans on a cadence": {"instance": NU, "policies": [OLP(replan=4)]},
         "more pairs than a byte can number": {"instance": MANY_PAIRS, "policies": ["olp"]},
         "observed rewards": {
             "instance": observed.instance([0.5, 0.1, 0.1], [0.5, 0.25, 0.25]),

@@ -168,11 +168,6 @@ class TestWhatIsRefused:
         with pytest.raises(InvalidInputError, match=sentence):
             simulate(large, ["olp"], horizon=10, device="cuda")
 
-    def test_a_policy_that_plans_seldom(self, monkeypatch):
-        monkeypatch.setattr(run, "use_cuda", lambda _: True)
-        with pytest.raises(InvalidInputError, match="must plan in every round"):
-            simulate(NU, [OLP(replan=10)], horizon=10, device="cuda")
-
 
 def test_auto_is_the_cpu_where_there_is_no_device(monkeypatch):
     monkeypatch.setattr(device, "device_available", lambda: False)

@@ -205,7 +205,6 @@ class TestArguments:
             ({"jobs": "all"}, "jobs must be"),
             ({"checkpoints": [1.5]}, "whole numbers"),
             ({"instance": "nu"}, "must be an Instance"),
-            ({"policies": [BLP(replan=10)]}, "plan in every round"),
             ({"checkpoints": [0]}, "checkpoints must be rounds"),
             ({"checkpoints": [11]}, "checkpoints must be rounds"),
             ({"policies": []}, "at least one policy"),

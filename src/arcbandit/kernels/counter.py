@@ -29,6 +29,7 @@ class Purpose(enum.IntEnum):
     DECISION = 0  # the context's uniform and the arm's
     REWARD = 1
     POLICY = 2
+    DELAY = 3  # how late a reward is, and whether it is lost
 
 
 @kernel

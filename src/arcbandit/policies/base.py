@@ -72,6 +72,8 @@ class Policy(metaclass=PolicyType):
     that every floor can get of its amount ("same_share"); in either case then the most revenue.
     With `admit_contexts` a context whose name was never seen is admitted when it comes, up to so many in all: for
     contexts that have names and whose probabilities are estimated.
+    `memory`, for rules that plan where rewards drift, is a half-life in rounds, after which a reward counts half. n is
+    then the sum of such weights, lowered sixteen times per half-life. None forgets nothing.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2. With neither, or
     with "estimate", sigma is estimated from the rewards: their spread about the means of their pairs, pooled.
 
@@ -123,6 +125,7 @@ class Policy(metaclass=PolicyType):
         replan: str | int = "always",
         when_infeasible: Literal["least_shortfall", "same_share"] = "least_shortfall",
         admit_contexts: int = 0,
+        memory: float | None = None,
         seed: int | None = 0,
         epoch: int = 0,
         worker: int = 0,
@@ -138,6 +141,7 @@ class Policy(metaclass=PolicyType):
             replan=replan,
             when_infeasible=when_infeasible,
             admit_contexts=admit_contexts,
+            memory=memory,
             seed=seed,
             epoch=epoch,
             worker=worker,
@@ -244,6 +248,11 @@ class Policy(metaclass=PolicyType):
     def admit_contexts(self) -> int:
         """How many contexts may come by a name never seen."""
         return self._state.configuration.admit_contexts
+
+    @property
+    def memory(self) -> float | None:
+        """The half-life of rewards in rounds, if they are forgotten."""
+        return self._state.configuration.memory
 
     @property
     def seed(self) -> int:

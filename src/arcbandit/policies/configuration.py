@@ -6,7 +6,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.values import choice, instance_of, is_whole, positive, shown, truth, whole
+from arcbandit.inputs.values import (
+    LONGEST_HORIZON,
+    choice,
+    instance_of,
+    is_real,
+    is_whole,
+    positive,
+    shown,
+    truth,
+    whole,
+)
 from arcbandit.instance import Instance
 from arcbandit.policies.dials import bounds_of_rewards
 
@@ -37,6 +47,7 @@ class Configuration:
     replan: str | int = "always"
     when_infeasible: str = LEAST_SHORTFALL
     admit_contexts: int = 0
+    memory: float | None = None
     seed: int | None = 0
     epoch: int = 0
     worker: int = 0
@@ -63,7 +74,7 @@ class Configuration:
         """The name, the dials that are not at their default, and what else makes it play differently.
 
         p=? if context probabilities are estimated, σ=? if sigma is, same_share if floors out of reach all get the same
-        share.
+        share, replan if it does not plan always, and memory if it forgets.
         """
         changed = [
             f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
@@ -76,6 +87,10 @@ class Configuration:
             changed.append("σ=?")
         if self.when_infeasible != LEAST_SHORTFALL:
             changed.append(self.when_infeasible)
+        if self.replan != "always":
+            changed.append(f"replan={self.replan}")
+        if self.memory is not None:
+            changed.append(f"memory={self.memory:g}")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":
@@ -132,6 +147,7 @@ class Configuration:
             "replan": self.replan,
             "when_infeasible": self.when_infeasible,
             "admit_contexts": self.admit_contexts,
+            "memory": self.memory,
             "seed": self.seed,
             "epoch": self.epoch,
             "worker": self.worker,
@@ -161,6 +177,7 @@ def configured(
     replan: Any = "always",
     when_infeasible: Any = LEAST_SHORTFALL,
     admit_contexts: Any = 0,
+    memory: Any = None,
     seed: Any = 0,
     epoch: Any = 0,
     worker: Any = 0,
@@ -180,6 +197,7 @@ def configured(
         replan=_checked_replan(kind, replan),
         when_infeasible=_checked_when_infeasible(kind, when_infeasible),
         admit_contexts=whole("admit_contexts", admit_contexts, 0),
+        memory=_checked_memory(kind, memory),
         seed=None if seed is None else whole("seed", seed, 0),
         epoch=whole("epoch", epoch, 0),
         worker=whole("worker", worker, 0),
@@ -220,6 +238,18 @@ def _checked_when_infeasible(kind: "type[Policy]", chosen: Any) -> str:
             f"when_infeasible must be {LEAST_SHORTFALL!r} for {kind.__name__}, which does not plan, got {chosen!r}."
         )
     return str(chosen)
+
+
+def _checked_memory(kind: "type[Policy]", memory: Any) -> float | None:
+    if memory is None:
+        return None
+    if not is_real(memory) or not 1.0 <= memory <= LONGEST_HORIZON:
+        raise InvalidInputError(
+            f"memory must be None or a half-life of 1 to {LONGEST_HORIZON} rounds, got {shown(memory)}."
+        )
+    if not kind.plans:
+        raise InvalidInputError(f"memory must be None for {kind.__name__}, which does not plan, got {memory!r}.")
+    return float(memory)
 
 
 def _checked_dials(kind: "type[Policy]", given: Mapping[str, Any]) -> dict[str, Any]:

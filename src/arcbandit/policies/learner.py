@@ -8,7 +8,9 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel
 from arcbandit.kernels.confidence import Statistics
+from arcbandit.kernels.fading import fade
 from arcbandit.kernels.planner import Planner
+from arcbandit.kernels.unplayed import forget_coefficients
 
 
 class Outcome(enum.IntEnum):
@@ -49,6 +51,8 @@ SETTINGS = np.dtype(
         ("horizon", np.float64),  # T, for rules that ask for it
         ("estimate_contexts", np.float64),  # 1 or 0
         ("replan", np.int64),  # Replan, or a number of rounds
+        ("fade_every", np.int64),  # rounds between two times that old rewards lose weight, 0 for never
+        ("fade_share", np.float64),  # what is then left of it
     ],
     align=True,
 )
@@ -144,6 +148,37 @@ def estimate_probabilities(settings, statistics, probabilities):
                 total += counts[other]
         for other in range(counts.shape[0]):
             probabilities[other] = 0.0 if dropped[other] else (counts[other] + 1.0 / at_work) / total
+
+
+@kernel
+def keeps_plan(learner, t):
+    """Whether round t goes by the last plan; while some pair was never played, every round plans."""
+    return t < learner.progress[Progress.NEXT_PLAN] and learner.progress[Progress.ALL_PLAYED] != 0
+
+
+@kernel
+def set_next_plan(learner, t):
+    """Set when to plan again, after a plan in round t."""
+    replan = learner.settings[0].replan
+    if replan == Replan.DOUBLING:
+        learner.progress[Progress.NEXT_PLAN] = 2 * t
+    elif replan != Replan.ALWAYS:
+        learner.progress[Progress.NEXT_PLAN] = t + replan
+
+
+@kernel
+def pass_rounds(learner, before, now):
+    """Let old rewards lose weight as the rounds after `before` go by, up to `now`; for rules that plan."""
+    every = learner.settings[0].fade_every
+    blocks = now // every - before // every
+    if blocks > 0:
+        fade(learner.statistics, learner.settings[0].fade_share ** float(blocks))
+        forget_coefficients(learner.planner.unplayed)  # more than one has changed
+
+
+def forgets(learner: Learner) -> bool:
+    """Whether old rewards lose weight."""
+    return bool(learner.settings[0].fade_every != 0)
 
 
 @kernel

@@ -41,6 +41,10 @@ def refuse_memory(kind: "type[Policy]") -> None:
 def merged(state: State, other: State, since: State | None) -> State:
     """The state after what both have seen, of which what they had in common, `since`, counts once."""
     refuse_memory(state.configuration.kind)
+    if state.configuration.memory is not None or other.configuration.memory is not None:
+        raise InvalidInputError(
+            "Policies with memory cannot be merged: what they forgot depends on the order of rounds."
+        )
     _require_same_problem("other", other, state)
     require_same_estimate("other", other, state)
     if since is not None:

@@ -17,10 +17,13 @@ from arcbandit.policies.learner import (
     Learner,
     Outcome,
     Progress,
-    Replan,
     Stream,
     estimate_probabilities,
+    forgets,
+    keeps_plan,
     observe_context,
+    pass_rounds,
+    set_next_plan,
 )
 
 # Placeholders for a rule's kernels in the functions below: `bound` gives each rule copies with its own.
@@ -31,6 +34,7 @@ unpack_batch: Any = None
 unpack_log: Any = None
 PLANS: bool = False
 EXPLORED = Outcome.EXPLORED.value
+FORGETS: bool = False
 
 
 class Work(NamedTuple):
@@ -87,7 +91,6 @@ def decide(numbers, context, batch_numbers):
     learner, stream = unpack_work(numbers)
     batch = unpack_batch(batch_numbers)
     progress = learner.progress
-    replan = learner.settings[0].replan
     many = batch.contexts.shape[0]
     arm = 0
     probability = 0.0
@@ -99,7 +102,9 @@ def decide(numbers, context, batch_numbers):
             context = batch.contexts[place]
         t = max(progress[Progress.DECISIONS], progress[Progress.REWARDS]) + 1
         number = progress[Progress.DECISIONS] + 1
-        if t < progress[Progress.NEXT_PLAN] and progress[Progress.ALL_PLAYED] != 0:
+        if FORGETS:
+            pass_rounds(learner, t - 1, max(number, progress[Progress.REWARDS]))
+        if keeps_plan(learner, t):
             learner.statistics.context_counts[context] += 1.0
         else:
             observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
@@ -108,10 +113,7 @@ def decide(numbers, context, batch_numbers):
             # decision to the next.
             progress[Progress.OUTCOME] = rule_allocate(learner, context, t, Stream(stream.seed, stream.epoch, number))
             progress[Progress.PLANNED_AT] = number
-            if replan == Replan.DOUBLING:
-                progress[Progress.NEXT_PLAN] = 2 * t
-            elif replan != Replan.ALWAYS:
-                progress[Progress.NEXT_PLAN] = t + replan
+            set_next_plan(learner, t)
         _, uniform = uniforms(stream.seed, stream.epoch, number, Purpose.DECISION, 0)
         arm = arm_from_uniform(learner.allocation, context, uniform)
         probability = float(learner.allocation[arm, context])
@@ -144,6 +146,9 @@ def learn(numbers, context, arm, reward, log_numbers):
             context = log.contexts[place]
             arm = log.arms[place]
             reward = log.rewards[place]
+        if FORGETS:
+            decided, heard = learner.progress[Progress.DECISIONS], learner.progress[Progress.REWARDS] + place
+            pass_rounds(learner, max(decided, heard), max(decided, heard + 1))
         take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
         record_reward(learner.statistics, arm, context, reward)
         rule_learn(learner, context, arm, reward)
@@ -160,17 +165,18 @@ class WorkKernels(NamedTuple):
 def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, work: Work) -> WorkKernels:
     """The compiled rounds of a rule, for learners of this kind."""
     kind = kind_of(work)
-    return WorkKernels(_decide_kernel(allocate, kind), _learn_kernel(learn, plans, kind))
+    fades = forgets(work.learner)
+    return WorkKernels(_decide_kernel(allocate, kind, fades), _learn_kernel(learn, plans, kind, fades))
 
 
 @functools.cache
-def _decide_kernel(allocate: Callable[..., Any], kind: Any) -> Callable[..., Any]:
+def _decide_kernel(allocate: Callable[..., Any], kind: Any, fades: bool) -> Callable[..., Any]:
     unpack = {"unpack_work": unpacker(kind), "unpack_batch": unpacker(kind_of(NO_BATCH))}
-    return bound(entry_kernel, decide, rule_allocate=allocate, **unpack).compiled
+    return bound(entry_kernel, decide, rule_allocate=allocate, FORGETS=fades, **unpack).compiled
 
 
 # Rules that learn alike share the kernel.
 @functools.cache
-def _learn_kernel(rule_learn: Callable[..., Any], plans: bool, kind: Any) -> Callable[..., Any]:
+def _learn_kernel(rule_learn: Callable[..., Any], plans: bool, kind: Any, fades: bool) -> Callable[..., Any]:
     unpack = {"unpack_work": unpacker(kind), "unpack_log": unpacker(kind_of(NO_LOG))}
-    return bound(entry_kernel, learn, rule_learn=rule_learn, PLANS=plans, **unpack).compiled
+    return bound(entry_kernel, learn, rule_learn=rule_learn, PLANS=plans, FORGETS=fades, **unpack).compiled

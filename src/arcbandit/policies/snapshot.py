@@ -62,6 +62,7 @@ def _configuration(state: State) -> dict[str, Any]:
         "worker": configuration.worker,
         "replan": configuration.replan,
         "when_infeasible": configuration.when_infeasible,
+        "memory": configuration.memory,
     }
 
 
@@ -145,6 +146,7 @@ def _restored(
         replan=given["replan"],
         when_infeasible=given["when_infeasible"],
         admit_contexts=given["admit_contexts"],
+        memory=given["memory"],
         seed=given["seed"],
         epoch=given["epoch"],
         worker=given["worker"],

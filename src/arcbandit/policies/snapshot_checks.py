@@ -147,6 +147,7 @@ CONFIGURATION: dict[str, Check] = {
     "worker": whole_number(0),
     "replan": replan,
     "when_infeasible": text,
+    "memory": optional(number),
 }
 STATISTICS: dict[str, Check] = {
     "version": anything,
@@ -297,12 +298,14 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     counts = np.array(statistics["context_counts"], dtype=np.float64)
     pulls, means, roots = by_pair[ByPair.PULLS], by_pair[ByPair.MEAN], by_pair[ByPair.INVERSE_ROOT]
     prior = np.array(statistics["prior"], dtype=np.float64)
-    seen = rewards_seen(pulls, prior)
-    rounded = np.abs(pulls - (seen + prior[Prior.PULLS])) <= COUNT_TOLERANCE * np.maximum(pulls, 1.0)
-    _require_all("statistics.by_pair", rounded, "whole numbers above the pulls of the prior", pulls)
-    for field, values in (("by_pair", seen), ("context_counts", counts)):
-        counted = (values >= 0) & (values <= MOST_PULLS) & (values == np.floor(values))
-        _require_all(f"statistics.{field}", counted, "non-negative whole numbers as counts", values)
+    forgets = configuration["memory"] is not None  # counts are sums of weights then
+    seen = pulls if forgets else rewards_seen(pulls, prior)
+    if not forgets:
+        rounded = np.abs(pulls - (seen + prior[Prior.PULLS])) <= COUNT_TOLERANCE * np.maximum(pulls, 1.0)
+        _require_all("statistics.by_pair", rounded, "whole numbers above the pulls of the prior", pulls)
+    for field, values, whole in (("by_pair", seen, not forgets), ("context_counts", counts, True)):
+        counted = (values >= 0) & (values <= MOST_PULLS) & ((values == np.floor(values)) | (not whole))
+        _require_all(f"statistics.{field}", counted, f"non-negative {'whole ' * whole}numbers as counts", values)
     played = pulls > 0
     # The square root and the quotient round the same way here and in the kernel that records a reward.
     exact = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=played)
@@ -313,7 +316,11 @@ def _check_statistics(configuration: Mapping[str, Any], statistics: Mapping[str,
     within = ~played | ((means >= low - leeway) & (means <= high + leeway))
     _require_all("statistics.by_pair", within, f"means from {low:g} to {high:g}", means)
     rewards, decisions = statistics["rewards"], statistics["decisions"]
-    _require("statistics.rewards", rewards == sum(map(int, seen.flat)), "the sum of the counts of pairs", rewards)
+    if forgets:
+        enough = rewards * (1.0 + BOUNDS_TOLERANCE) >= (pulls - prior[Prior.PULLS]).sum()
+        _require("statistics.rewards", bool(enough), "at least the sum of the counts of pairs", rewards)
+    else:
+        _require("statistics.rewards", rewards == sum(map(int, seen.flat)), "the sum of the counts of pairs", rewards)
     # Contexts are counted with decisions and, on request, with rewards of a log.
     _require(
         "statistics.decisions",

@@ -33,6 +33,7 @@ LATER_SETTINGS: dict[str, Any] = {
     "dropped": [],
     "admit_contexts": 0,
     "admitted": 0,
+    "memory": None,
 }
 HEAD = ("format", "version", "policy")
 OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocation", "statistics", "memory", "scales")

@@ -13,6 +13,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
 from arcbandit.kernels.confidence import ByPair, make_statistics
+from arcbandit.kernels.fading import block_of, share_of
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import make_planner
 from arcbandit.policies.configuration import SAME_SHARE, Configuration
@@ -232,11 +233,18 @@ def _settings(configuration: Configuration) -> np.ndarray:
         values.replan = Replan.DOUBLING
     elif configuration.replan != "always":
         values.replan = configuration.replan
+    if configuration.memory is not None:
+        values.fade_every, values.fade_share = block_of(configuration.memory), share_of(configuration.memory)
     return settings
 
 
 def pulls_of(state: State) -> NDArray[np.float64]:
-    """The number of rewards seen of each pair, K x C: n without what a prior stands for."""
+    """The number of rewards seen of each pair, K x C: n without what a prior stands for.
+
+    With `memory` it is n itself, a sum of weights in which those of a prior fade as well.
+    """
+    if state.configuration.memory is not None:
+        return np.array(state.learner.statistics.by_pair[ByPair.PULLS])
     return rewards_seen(state.learner.statistics.by_pair[ByPair.PULLS], state.prior)
 
 

@@ -1,6 +1,8 @@
 """The arguments of `simulate`, read and checked."""
 
-from collections.abc import Iterable
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,10 @@ from arcbandit.inputs.arrays import availability
 from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm_and_context, in_order
 from arcbandit.inputs.values import is_real, is_whole, items, shown, whole
 from arcbandit.instance import Instance
+from arcbandit.policies.configuration import Configuration
+from arcbandit.simulation.delays import Delay
+from arcbandit.simulation.drift import tells
+from arcbandit.simulation.plain import PlainPolicy
 
 DEFAULT_CHECKPOINTS = 300
 
@@ -49,3 +55,34 @@ def read_gap(suboptimality_gap: Any) -> float:
         return float(suboptimality_gap)
     except OverflowError:
         return np.inf
+
+
+def check_changes(
+    on_device: bool,
+    gap: float,
+    delay: Delay | None,
+    worlds: Sequence[Instance],
+    policies: Mapping[str, Configuration | PlainPolicy],
+) -> None:
+    """Refuse late rewards, drift and a cadence where they cannot be played, or where nothing was proven about them."""
+    audited = not math.isnan(gap)
+    for parameter, given in (("delay", delay is not None), ("drift", len(worlds) > 1)):
+        if given and on_device:
+            raise InvalidInputError(f"{parameter} must be None on device 'cuda'; play with device 'cpu'.")
+        if given and audited:
+            raise InvalidInputError(
+                f"suboptimality_gap must be None with {parameter}: the paper's statements are made without."
+            )
+    told = any(any(tells(last, new)) for last, new in itertools.pairwise(worlds))
+    for label, chosen in policies.items():
+        if not isinstance(chosen, Configuration):
+            if told:
+                raise InvalidInputError(
+                    "drift must change means alone for plain objects, which cannot be told of other floors or "
+                    f"probabilities, but {label!r} is one."
+                )
+        elif audited and (chosen.replan != "always" or chosen.memory is not None):
+            raise InvalidInputError(
+                "suboptimality_gap must be None unless every round plans with all rewards, as the paper's statements "
+                f"require, but replan of {label!r} is {chosen.replan!r} and its memory {chosen.memory}."
+            )

@@ -13,6 +13,7 @@ from arcbandit.compilation.cuda import device_available, import_cuda
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import choice
 from arcbandit.policies.base import Policy
+from arcbandit.policies.learner import forgets
 from arcbandit.policies.olp import OLP
 from arcbandit.simulation.device_kernels import (
     clear_kernel,
@@ -25,7 +26,7 @@ from arcbandit.simulation.device_kernels import (
     tuples_of,
 )
 from arcbandit.simulation.fold import N_BINS, FoldedEpochs, bins_in_use, cells_of, make_moments
-from arcbandit.simulation.loop import loop_of
+from arcbandit.simulation.loop import is_on_cadence, loop_of
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
 from arcbandit.simulation.world import World
 
@@ -77,7 +78,8 @@ def play_on_device(
     learner, rule = bound.learner, type(bound)
     n_rows = learner.problem.floors.shape[0]
     entries = entries_of({"world": world} | tuples_of(learner, window))
-    loop = loop_of(rule.allocate, rule.learn, rule.plans, world.audited)
+    variants = {"on_cadence": is_on_cadence(learner), "fades": forgets(learner)}
+    loop = loop_of(rule.allocate, rule.learn, rule.plans, world.audited, **variants)
     play = play_kernel(loop, tuple(field for field, _ in entries))
     shared = [
         cuda.to_device(value) if isinstance(value, np.ndarray) else value for field, value in entries if field.shared

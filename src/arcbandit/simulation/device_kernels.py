@@ -24,6 +24,7 @@ from arcbandit.kernels.unplayed import Unplayed
 from arcbandit.policies.learner import KnownProblem, Learner, Memory, Stream
 from arcbandit.simulation.explored import Explored
 from arcbandit.simulation.fold import bin_of, merge_lanes, pack_cell, place_of_cell, take_in_lane, value_at
+from arcbandit.simulation.late import Late
 from arcbandit.simulation.meters import Meters, Record, make_meters
 from arcbandit.simulation.world import World
 
@@ -101,6 +102,7 @@ def tuple_source(name: str, kind: Any, fields: Iterable[Field]) -> str:
 
 TUPLES = (
     World,
+    Late,
     Learner,
     KnownProblem,
     Statistics,

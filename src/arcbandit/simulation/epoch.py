@@ -4,6 +4,7 @@ import functools
 import math
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -15,10 +16,13 @@ from arcbandit.planning import Plan, solve_lp
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import Learner, Stream
+from arcbandit.simulation.delays import Delay
+from arcbandit.simulation.drift import Change, forget_optimum, recount_signed_violation, tell
+from arcbandit.simulation.late import Late, make_late
 from arcbandit.simulation.loop import Run, player_of
 from arcbandit.simulation.meters import Record, make_meters
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
-from arcbandit.simulation.plain import PlainPolicy, blank_learner, plain_player, problem_of
+from arcbandit.simulation.plain import PlainPlayer, PlainPolicy, blank_learner, problem_of
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.world import World
 
@@ -46,6 +50,8 @@ class Task(NamedTuple):
     checkpoints: NDArray[np.int64]
     window: int
     rounds: int | None = None  # how many are played, if not all
+    delay: Delay | None = None
+    drift: tuple[Change, ...] = ()  # the worlds after the first
 
 
 class Shelf:
@@ -76,7 +82,7 @@ class Reused:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.run, self.play = _compiled_run(task)
-        arrays = _arrays((self.run.learner, self.run.meters, self.run.record))
+        arrays = _arrays((self.run.learner, self.run.meters, self.run.record, self.run.world.late))
         self.beginnings = [(array, array.copy()) for array in arrays]
 
     def is_for(self, task: Task) -> bool:
@@ -103,7 +109,7 @@ def run_task(task: Task, progress: Progress | None = None, shelf: Shelf | None =
         record = play_task(task, progress).record
         return record.totals, record.by_floor
     reused = shelf.reused(task)
-    _play_all(task, functools.partial(reused.play, epoch=task.epoch), _stretch(task), progress)
+    _play_all(task, reused.run, functools.partial(reused.play, epoch=task.epoch), _stretch(task), progress)
     return reused.run.record.totals.copy(), reused.run.record.by_floor.copy()
 
 
@@ -111,12 +117,10 @@ def play_task(task: Task, progress: Progress | None = None) -> Run:
     """Play one epoch; return the run as its last round left it."""
     if isinstance(task.policy, Configuration):
         run, play = _compiled_run(task)
-        _play_all(task, play, _stretch(task), progress)
-    else:
-        run = make_run(make_world(task), blank_learner(task.instance, task.available, task.horizon), task)
-        play = plain_player(task.policy, problem_of(task.instance, task.available, task.horizon), run)
-        _play_all(task, play, PLAIN_ROUNDS_BETWEEN_LOOKS, progress)
-    return run
+        return _play_all(task, run, play, _stretch(task), progress)
+    run = make_run(make_world(task), blank_learner(task.instance, task.available, task.horizon), task)
+    player = PlainPlayer(task.policy, problem_of(task.instance, task.available, task.horizon), run)
+    return _play_all(task, run, player, PLAIN_ROUNDS_BETWEEN_LOOKS, progress)
 
 
 def _compiled_run(task: Task) -> tuple[Run, Callable[..., None]]:
@@ -129,13 +133,32 @@ def _stretch(task: Task) -> int:
     return max(1, WORK_BETWEEN_LOOKS // task.instance.n_pairs)
 
 
-def _play_all(task: Task, play: Callable[[int, int], None], stretch: int, progress: Progress | None) -> None:
+def _play_all(task: Task, run: Run, play: Callable[[int, int], None], stretch: int, progress: Progress | None) -> Run:
+    """Play all rounds, some at a time, world after world; return the run in its last world."""
     rounds = task.horizon if task.rounds is None else task.rounds
-    for first in range(1, rounds + 1, stretch):
-        last = min(first + stretch - 1, rounds)
-        play(first, last)
-        if progress is not None:
-            progress(last - first + 1)
+    played = 0
+    world = task.instance
+    for change in (*task.drift, None):
+        end = rounds if change is None else min(change.first - 1, rounds)
+        for first in range(played + 1, end + 1, stretch):
+            last = min(first + stretch - 1, end)
+            play(first, last)
+            if progress is not None:
+                progress(last - first + 1)
+        played = end
+        if change is None or end == rounds:
+            break
+        tell(run.learner, world, change.instance)
+        forget_optimum(run.meters)
+        world = change.instance
+        run = run._replace(world=make_world(task._replace(instance=world, optimum=change.optimum), run.world.late))
+        if isinstance(play, PlainPlayer):
+            play.enter(run)
+        else:
+            play = functools.partial(player_of(cast(Configuration, task.policy).kind, run), epoch=task.epoch)
+    if task.drift:
+        recount_signed_violation(run.record, [task.instance, *(change.instance for change in task.drift)])
+    return run
 
 
 def make_run(world: World, learner: Learner, task: Task) -> Run:
@@ -148,13 +171,20 @@ def make_run(world: World, learner: Learner, task: Task) -> Run:
 
 def bind(task: Task, configuration: Configuration) -> Policy:
     """A new policy of this configuration for a task."""
+    if task.drift and configuration.kind.needs_mean_bound and configuration.mean_bound is None:
+        # An upper bound on the means must hold in every world.
+        largest = max(world.mean_rewards.max() for world in (task.instance, *(step.instance for step in task.drift)))
+        if configuration.reward_bounds is None and largest > 0.0:
+            configuration = replace(configuration, mean_bound=float(largest))
     return configuration.for_instance(
         task.instance, horizon=task.horizon, available=task.available, seed=task.seed, epoch=task.epoch, worker=0
     )
 
 
-def make_world(task: Task) -> World:
-    """What the policy of a task is not told."""
+def make_world(task: Task, late: Late | None = None) -> World:
+    """What the policy of a task is not told; rewards may be on their way from an earlier world."""
+    if late is None:
+        late = cast(Late, ()) if task.delay is None else make_late(task.delay, task.horizon)
     source = RewardSource(task.rewards, task.instance)
     optimum = task.optimum
     # A floor of zero constrains no rule, even if it holds with equality.
@@ -175,6 +205,7 @@ def make_world(task: Task) -> World:
         audited=audited,
         suboptimality_gap=float(task.suboptimality_gap),
         feasibility_margin=feasibility_margin(task.instance) if audited else math.nan,
+        late=late,
     )
 
 

@@ -10,8 +10,19 @@ from arcbandit.kernels.confidence import record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
-from arcbandit.policies.learner import Learner, Stream, observe_context
+from arcbandit.policies.learner import (
+    Learner,
+    Replan,
+    Stream,
+    forgets,
+    keeps_plan,
+    observe_context,
+    pass_rounds,
+    set_next_plan,
+)
+from arcbandit.simulation.late import NOBODY, arrived, first_arrival, next_arrival, send
 from arcbandit.simulation.meters import (
+    Compared,
     Meters,
     Record,
     audit,
@@ -32,6 +43,9 @@ rule_allocate: Any = None
 rule_learn: Any = None
 PLANS: bool = False
 AUDITED: bool = False
+ON_CADENCE: bool = False
+DELAYED: bool = False
+FORGETS: bool = False
 play_rounds: Any = None
 unpack: Any = None
 
@@ -45,11 +59,23 @@ def rounds(world, learner, meters, stream, first, last, record):
         here = Stream(stream.seed, stream.epoch, t)
         context_uniform, arm_uniform = uniforms(here.seed, here.epoch, t, Purpose.DECISION, 0)
         context = context_from_uniform(world.probabilities, context_uniform)
-        observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
-        outcome = rule_allocate(learner, context, t, here)
+        # The compiler leaves out the branches that are not the rule's.
+        if FORGETS:
+            pass_rounds(learner, t - 1, t)
+        if ON_CADENCE:
+            if keeps_plan(learner, t):
+                learner.statistics.context_counts[context] += 1.0
+                outcome = meters.compared[Compared.OUTCOME]
+            else:
+                observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+                outcome = rule_allocate(learner, context, t, here)
+                meters.compared[Compared.OUTCOME] = outcome
+                set_next_plan(learner, t)
+        else:
+            observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+            outcome = rule_allocate(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
-        # The compiler leaves out the branch that is not the rule's.
         if PLANS:
             performance = expect_of_plan(world, learner.problem, learner.allocation, learner.planner, outcome, meters)
         else:
@@ -62,9 +88,19 @@ def rounds(world, learner, meters, stream, first, last, record):
             if AUDITED:
                 sigma = learner.settings[0].noise_scale
                 audit(world, learner, sigma, t, outcome, matched, regret, violation, meters)
-        take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
-        record_reward(learner.statistics, arm, context, reward)
-        rule_learn(learner, context, arm, reward)
+        if DELAYED:
+            send(world.late, here, context, arm, reward)
+            slot = first_arrival(world.late, t)
+            while slot != NOBODY:
+                old_context, old_arm, old_reward = arrived(world.late, slot)
+                take_in_noise(learner.settings, learner.noise, learner.statistics, old_arm, old_context, old_reward)
+                record_reward(learner.statistics, old_arm, old_context, old_reward)
+                rule_learn(learner, old_context, old_arm, old_reward)
+                slot = next_arrival(world.late, slot)
+        else:
+            take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
+            record_reward(learner.statistics, arm, context, reward)
+            rule_learn(learner, context, arm, reward)
         measure_reward(learner.problem, arm, reward, t, meters)
         if place < record.checkpoints.shape[0] and record.checkpoints[place] == t:
             write_checkpoint(learner.problem, meters, place, record)
@@ -89,17 +125,41 @@ def play(numbers, epoch, first, last):
 
 
 @functools.cache
-def loop_of(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, audited: bool = False) -> Any:
+def loop_of(
+    allocate: Callable[..., Any],
+    learn: Callable[..., Any],
+    plans: bool,
+    audited: bool = False,
+    on_cadence: bool = False,
+    delayed: bool = False,
+    fades: bool = False,
+) -> Any:
     """The kernel `play_rounds(world, learner, meters, stream, first, last, record)` of a rule.
 
-    What an audit counts is much to compile, so only the loop of an audited world has it.
+    What an audit counts is much to compile, so only the loop of an audited world has it; and only the loop of a rule
+    that does not plan in every round asks whether it is time to, only that of late rewards lets them wait.
     """
-    return bound(kernel, rounds, rule_allocate=allocate, rule_learn=learn, PLANS=plans, AUDITED=audited)
+    return bound(
+        kernel,
+        rounds,
+        rule_allocate=allocate,
+        rule_learn=learn,
+        PLANS=plans,
+        AUDITED=audited,
+        ON_CADENCE=on_cadence,
+        DELAYED=delayed,
+        FORGETS=fades,
+    )
+
+
+def is_on_cadence(learner: Learner) -> bool:
+    """Whether some rounds keep the plan of an earlier one."""
+    return bool(learner.settings[0].replan != Replan.ALWAYS)
 
 
 @functools.cache
-def _player(allocate: Callable[..., Any], learn: Callable[..., Any], plans: bool, audited: bool, kind: Any) -> Any:
-    return bound(entry_kernel, play, play_rounds=loop_of(allocate, learn, plans, audited), unpack=unpacker(kind))
+def _player(kind: Any, *of_loop: Any) -> Any:
+    return bound(entry_kernel, play, play_rounds=loop_of(*of_loop), unpack=unpacker(kind))
 
 
 def player_of(rule: Any, run: Run) -> Callable[..., None]:
@@ -108,7 +168,9 @@ def player_of(rule: Any, run: Run) -> Callable[..., None]:
     A third argument is the epoch whose random numbers are drawn, by default that of the run's stream.
     """
     numbers = packed(run)
-    compiled = _player(rule.allocate, rule.learn, rule.plans, run.world.audited, kind_of(run)).compiled
+    world = run.world
+    variants = (world.audited, is_on_cadence(run.learner), len(world.late) > 0, forgets(run.learner))
+    compiled = _player(kind_of(run), rule.allocate, rule.learn, rule.plans, *variants).compiled
 
     def play_stretch(first: int, last: int, epoch: int = run.stream.epoch, _kept: Run = run) -> None:
         compiled(numbers, epoch, first, last)

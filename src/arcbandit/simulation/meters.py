@@ -33,6 +33,7 @@ class Compared(enum.IntEnum):
 
     BASIS = 0  # the last basis compared with the optimum
     IS_OPTIMAL = 1  # whether it uses the same columns
+    OUTCOME = 2  # of the plan in force, if not every round plans
 
 
 class Meters(NamedTuple):
@@ -41,7 +42,7 @@ class Meters(NamedTuple):
     totals: np.ndarray  # float64, shape (N_TOTALS,)
     by_row: np.ndarray  # float64, shape (N_BY_ROW, M)
     window: np.ndarray  # float64, expected and realised revenue of the last W rounds, shape (2, M, W)
-    compared: np.ndarray  # int64, shape (2,)
+    compared: np.ndarray  # int64, shape (3,)
     explored: Explored  # an empty tuple in its place, unless the planner keeps unplayed pairs
 
 

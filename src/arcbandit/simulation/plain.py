@@ -1,7 +1,7 @@
 """Policies that are plain Python objects, played beside the compiled ones: same draws, same meters, Python's speed."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -21,6 +21,7 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import Learner, Outcome, Stream
 from arcbandit.policies.streams import stream_of_worker
+from arcbandit.simulation.late import NEVER, delay_of_round
 from arcbandit.simulation.loop import Run
 from arcbandit.simulation.meters import (
     count_outcome,
@@ -159,34 +160,49 @@ def _kernels(kind: Any) -> tuple[Any, Any]:
     return bound(entry_kernel, meet, unpack=unpacked).compiled, bound(entry_kernel, finish, unpack=unpacked).compiled
 
 
-def plain_player(chosen: PlainPolicy, problem: Problem, run: Run) -> Callable[[int, int], None]:
-    """A function that plays the rounds of a run, from a first to a last one, by a copy of an object.
+class PlainPlayer:
+    """Plays the rounds of a run, from a first to a last one, by a copy of an object.
 
     The object itself is left unchanged: epochs may be played in parallel, each by its own copy.
     """
-    policy = copied(chosen)
-    seed = stream_of_worker(run.stream.seed, run.stream.epoch + 1)  # epochs of one seed differ
-    policy.begin(problem, seed)
-    numbers = packed(run)
-    meet_round, finish_round = _kernels(kind_of(run))
-    shape = run.learner.allocation.shape
-    checkpoints: Sequence[int] = run.record.checkpoints.tolist()
-    place = 0
 
-    def play_stretch(first: int, last: int) -> None:
-        nonlocal place
+    def __init__(self, chosen: PlainPolicy, problem: Problem, run: Run) -> None:
+        self._policy = copied(chosen)
+        seed = stream_of_worker(run.stream.seed, run.stream.epoch + 1)  # epochs of one seed differ
+        self._policy.begin(problem, seed)
+        self._place = 0  # of the next checkpoint
+        self._waiting: dict[int, list[tuple[int, int, float]]] = {}  # rewards by the round of their arrival
+        self.enter(run)
+
+    def enter(self, run: Run) -> None:
+        """Go on in the world of this run."""
+        self._run = run
+        self._numbers = packed(run)
+        self._meet, self._finish = _kernels(kind_of(run))
+
+    def __call__(self, first: int, last: int) -> None:
+        """Play these rounds."""
+        policy, numbers, meet_round, finish_round = self._policy, self._numbers, self._meet, self._finish
+        shape = self._run.learner.allocation.shape
+        checkpoints: Sequence[int] = self._run.record.checkpoints.tolist()
+        late = self._run.world.late
         for t in range(first, last + 1):
             context = meet_round(numbers, t)
             shares = _as_matrix(policy, policy.allocate(context), shape, t)
-            arm, reward, column = finish_round(numbers, t, context, shares, place)
+            arm, reward, column = finish_round(numbers, t, context, shares, self._place)
             if arm < 0:
                 got = f"{reward:g} in context {column}"
                 raise InvalidInputError(f"allocate of policy {policy.name!r} must {MUST[arm]}, got {got} in round {t}.")
-            if place < len(checkpoints) and checkpoints[place] == t:
-                place += 1
-            policy.learn(context, arm, reward)
-
-    return play_stretch
+            if self._place < len(checkpoints) and checkpoints[self._place] == t:
+                self._place += 1
+            if len(late) == 0:
+                policy.learn(context, arm, reward)
+                continue
+            delay = delay_of_round(late, Stream(self._run.stream.seed, self._run.stream.epoch, t))
+            if delay != NEVER:
+                self._waiting.setdefault(t + delay, []).append((context, arm, reward))
+            for old_context, old_arm, old_reward in self._waiting.pop(t, ()):
+                policy.learn(old_context, old_arm, old_reward)
 
 
 def copied(chosen: PlainPolicy) -> PlainPolicy:

@@ -54,10 +54,6 @@ def labelled_policies(
     for label, chosen in pairs:
         found = playable(chosen, instance, available)
         if isinstance(found, Configuration):
-            if found.replan != "always":
-                raise InvalidInputError(
-                    f"policies must plan in every round of a simulation, but replan is {found.replan!r}."
-                )
             name = found.label if label is None else label
         else:
             name = found.name if label is None else label

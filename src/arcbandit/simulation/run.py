@@ -21,9 +21,10 @@ from arcbandit.inputs.values import (
     whole,
 )
 from arcbandit.instance import Instance
-from arcbandit.kernels.program import PlanStatus
+from arcbandit.planning import PlanStatus
 from arcbandit.policies.configuration import Configuration
-from arcbandit.simulation.arguments import read_checkpoints, read_gap, read_mask
+from arcbandit.simulation.arguments import check_changes, read_checkpoints, read_gap, read_mask
+from arcbandit.simulation.delays import Delay, read_delay
 from arcbandit.simulation.device import (
     DeviceFolder,
     check_state,
@@ -33,6 +34,7 @@ from arcbandit.simulation.device import (
     to_host,
     use_cuda,
 )
+from arcbandit.simulation.drift import Change, Drift, drift_document, mean_optimum, worlds_of
 from arcbandit.simulation.epoch import Progress, Shelf, Task, bind, find_optimum, make_world, one_round, run_task
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
@@ -60,6 +62,8 @@ class Options(TypedDict, total=False):
     window: int | None
     available: "Table | None"
     suboptimality_gap: float | None
+    delay: Delay | int | None
+    drift: Drift | None
     progress: Progress | None
 
 
@@ -124,6 +128,8 @@ def simulate(
     window: int | None = None,
     available: "Table | None" = None,
     suboptimality_gap: float | None = None,
+    delay: Delay | int | None = None,
+    drift: Drift | None = None,
     progress: Progress | None = None,
     device: str = "cpu",
     keep: str | None = None,
@@ -136,10 +142,12 @@ def simulate(
     and worker are ignored. `jobs` workers share the epochs: threads, or the backend that joblib.parallel_config sets;
     the result does not depend on them. `checkpoints` is how many to record, or which rounds. `window` is the length of
     the sliding windows over which each floor's worst shortfall is reported. With `suboptimality_gap` (rho*) the run
-    counts where the paper's statements hold. With `device` "cuda" a GPU plays one epoch per thread, by the same
-    kernels; "auto" uses a GPU if available. `keep` says what is returned: "epochs" gives a Trace with every epoch,
-    "summary" a Summary with means, variances and quantiles over epochs, whose size does not grow with `epochs`. None
-    means "epochs" on the CPU and "summary" on a GPU.
+    counts where the paper's statements hold. With `delay`, a number of rounds or a `Delay`, the policy hears of rewards
+    later; revenue counts in the round that earned it. With a `Drift` means, floors or probabilities change at given
+    rounds; regret is against the best plan of the moment, and a window is compared with the floors at its end. With
+    `device` "cuda" a GPU plays one epoch per thread, by the same kernels; "auto" uses a GPU if available. `keep` says
+    what is returned: "epochs" gives a Trace with every epoch, "summary" a Summary with means, variances and quantiles
+    over epochs, whose size does not grow with `epochs`. None means "epochs" on the CPU and "summary" on a GPU.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -161,13 +169,19 @@ def simulate(
     if progress is not None:
         caller("progress", progress)
     gap = read_gap(suboptimality_gap)
+    lateness = read_delay(delay)
     on_device = use_cuda(device)
     kept = keep or ("summary" if on_device else "epochs")
     mask = read_mask(available, instance)
     labelled = labelled_policies(policies, instance, mask)
     source = RewardSource(rewards, instance)
+    worlds = worlds_of(drift, instance, horizon)
+    for _, world in worlds:
+        RewardSource(rewards, world)  # refuses means that cannot be drawn
     places = read_checkpoints(checkpoints, horizon)
+    check_changes(on_device, gap, lateness, (instance, *(world for _, world in worlds)), labelled)
     optimum = find_optimum(instance, mask)
+    changes = tuple(Change(first, world, find_optimum(world, mask)) for first, world in worlds)
     tasks = {
         label: Task(
             instance,
@@ -182,6 +196,8 @@ def simulate(
             0,
             places,
             length,
+            delay=lateness,
+            drift=changes,
         )
         for label, policy in labelled.items()
     }
@@ -199,13 +215,15 @@ def simulate(
             run_task(one_round(task))
     settings = {
         "instance": instance.to_dict(),
-        "optimal_value": optimum.value,
-        "feasible": optimum.status == PlanStatus.OPTIMAL,
+        "optimal_value": mean_optimum(optimum, changes, horizon),
+        "feasible": all(best.status == PlanStatus.OPTIMAL for best in (optimum, *(step.optimum for step in changes))),
         "horizon": horizon,
         "epochs": epochs,
         "seed": seed,
         "rewards": source.name,
         "window": length or None,
+        **({} if lateness is None else {"delay": lateness.to_dict()}),
+        **({} if drift is None else {"drift": drift_document(optimum, changes)}),
         "device": device_name() if on_device else "cpu",
         "keep": kept,
         "versions": versions_in_use(),

@@ -7,6 +7,7 @@ import numpy as np
 
 from arcbandit.compilation.compile import entry_kernel, kernel
 from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
+from arcbandit.simulation.late import Late
 
 
 class RewardModel(enum.IntEnum):
@@ -34,6 +35,7 @@ class World(NamedTuple):
     audited: bool  # whether the run counts how often the paper's statements hold
     suboptimality_gap: float  # rho*, if the run is audited
     feasibility_margin: float  # gamma*, likewise
+    late: Late  # an empty tuple in its place, if rewards arrive at once
 
 
 @kernel

@@ -1,0 +1,182 @@
+"""Write the page of what delays, old plans and drift cost: python -m docs.generate_costs.
+
+The simulations of all its tables take a minute or two. With the argument `time` it prints instead what a round of each
+takes, against a plain round of the same run.
+"""
+
+import csv
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arcbandit import BLP, OLP, OPLP, Delay, Drift, Instance, paper_instance, simulate
+from arcbandit.estimates import estimate
+from arcbandit.report.tables import written
+
+PAGE = Path(__file__).with_name("what-each-costs.md")
+DATA = Path(__file__).with_name("data") / "providers-by-genre.csv"
+HORIZON = 50_000
+EPOCHS = 20
+KINDS = {"BLP": BLP, "OLP": OLP, "OPLP": OPLP}
+DELAYS: dict[str, Delay | None] = {
+    "none": None,
+    "10": Delay(10),
+    "100": Delay(100),
+    "1,000": Delay(1000),
+    "geometric, mean 100": Delay(mean=100),
+    "geometric, mean 100, 20 % lost": Delay(mean=100, lost=0.2),
+}
+CADENCES: dict[str, int | str] = {"1": 1, "10": 10, "100": 100, "1,000": 1000, "doubling": "doubling"}
+HALF_LIVES: dict[str, float | None] = {
+    "none": None,
+    "T / 5": HORIZON / 5,
+    "T / 20": HORIZON / 20,
+    "T / 80": HORIZON / 80,
+}
+
+PAGE_TEXT = """\
+# What each costs
+
+This page is written by `python -m docs.generate_costs`. Every number is R + V, regret and violation together, as a mean
+of {epochs} epochs of {horizon:,} rounds with its 95 % interval; lower is better. ν is the paper's instance, whose best
+plan earns {nu_value:.2f} per round; *films* is the platform of the [tutorial](tutorial.md), 6 providers by 6 genres
+with a floor of 0.06 each, whose best plan earns {films_value:.3f} per round. All rows meet the same contexts and the
+same noise.
+
+## Rewards that come late
+
+`simulate(..., delay=100)`: the policy hears of a reward so many rounds after its decision. Revenue counts when it is
+earned.
+
+{delays}
+
+A delay costs about what it takes to learn nothing for that long, once: while the first rewards are on their way, pairs
+are played at random. Later it hardly matters. A fifth of the rewards lost costs a tenth to a fifth more.
+
+## Planning less often
+
+`OLP(replan=100)`: a plan in every 100th round, once every pair was played.
+
+{cadences}
+
+A plan every 10 rounds costs nothing that these epochs could show, one every 100 rounds at most a third more. One every
+1,000 rounds costs up to six times as much, and doubling mostly more still, with wide intervals on ν: a bad plan of an
+early round is kept for as long as all rounds before it, and in some epochs there is one.
+
+## A jump, with and without memory
+
+Half-way, at T / 2, the contexts exchange their means, the first with the last and so on:
+`simulate(..., drift=Drift([(T // 2 + 1, means[:, ::-1])]))`. `BLP(memory=half_life)` lets a reward count half after so
+many rounds. The table has the second half alone, from the jump on.
+
+{jumps}
+
+And the same second half if nothing jumps, which is what forgetting costs in a world that stands still:
+
+{stills}
+
+After the jump, T / 5 and T / 20 lose less than no memory in every column (for OLP on films, T / 20 by less than the
+interval). If nothing jumps, each loses more than none, mostly several times as much: what is forgotten must be learnt
+again, in every pair, for ever. So a half-life is for worlds that are known to move. It must leave a pair enough rewards
+to tell it from the others: on films, where pairs are many and alike, T / 80 is too short even after the jump.
+"""
+
+
+def films() -> Instance:
+    """The platform of the tutorial, with a floor of 0.06."""
+    with DATA.open(encoding="utf-8") as file:
+        table = {(row["provider"], row["genre"]): row for row in csv.DictReader(file)}
+    providers, genres = (sorted({key[place] for key in table}) for place in (0, 1))
+    means = np.array([[float(table[p, g]["mean_imdb_rating"]) / 10 for g in genres] for p in providers])
+    counts = np.array([[int(table[p, g]["films"]) for g in genres] for p in providers])
+    floors = np.full(len(providers), 0.06)
+    return Instance(means, floors, counts.sum(axis=0) / counts.sum(), arms=providers, contexts=genres, noise_scale=0.12)
+
+
+def instances() -> dict[str, Instance]:
+    """The two platforms, by the name they have on the page."""
+    return {"ν": paper_instance("nu"), "films": films()}
+
+
+def table_of(first: str, rows: Sequence[str], cell: Callable[[str, Instance, str], str]) -> str:
+    """A table with a column per instance and rule."""
+    columns = [(name, instance, rule) for name, instance in instances().items() for rule in KINDS]
+    lines = [[first, *(f"{name}, {rule}" for name, _, rule in columns)], ["---", *("---:" for _ in columns)]]
+    lines += [[row, *(cell(row, instance, rule) for _, instance, rule in columns)] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def lost(instance: Instance, policy: Any, first: int = 0, **settings: Any) -> str:
+    """R + V of the rounds after `first`, a checkpoint."""
+    places = [first, HORIZON] if first else [HORIZON]
+    trace = simulate(instance, {"it": policy}, HORIZON, EPOCHS, checkpoints=places, **settings)
+    sums = trace.regret_plus_violation["it"]
+    return written(estimate(sums[:, -1] - (sums[:, 0] if first else 0.0)))
+
+
+def cost_of_delay(row: str, instance: Instance, rule: str) -> str:
+    """A cell of the first table."""
+    return lost(instance, KINDS[rule](), delay=DELAYS[row])
+
+
+def cost_of_cadence(row: str, instance: Instance, rule: str) -> str:
+    """A cell of the second table."""
+    return lost(instance, KINDS[rule](replan=CADENCES[row]))
+
+
+def cost_of_jump(row: str, instance: Instance, rule: str, *, jumps: bool) -> str:
+    """A cell of the last two tables."""
+    drift = Drift([(HORIZON // 2 + 1, instance.mean_rewards[:, ::-1])]) if jumps else None
+    return lost(instance, KINDS[rule](memory=HALF_LIVES[row]), HORIZON // 2, drift=drift)
+
+
+def costs_page() -> str:
+    """The page as the simulations have it."""
+    values = {
+        name: simulate(instance, "greedy", 1, 1).settings["optimal_value"] for name, instance in instances().items()
+    }
+    return PAGE_TEXT.format(
+        epochs=EPOCHS,
+        horizon=HORIZON,
+        nu_value=values["ν"],
+        films_value=values["films"],
+        delays=table_of("rounds late", list(DELAYS), cost_of_delay),
+        cadences=table_of("a plan every", list(CADENCES), cost_of_cadence),
+        jumps=table_of("half-life", list(HALF_LIVES), partial(cost_of_jump, jumps=True)),
+        stills=table_of("half-life", list(HALF_LIVES), partial(cost_of_jump, jumps=False)),
+    )
+
+
+def print_times(rounds: int = 20_000, turns: int = 7) -> None:
+    """Print the least time of a round, over some turns, plain and with each feature."""
+    for name, instance in instances().items():
+        for rule, kind in KINDS.items():
+            runs: dict[str, tuple[Any, dict[str, Any]]] = {
+                "plain": (kind(), {}),
+                "memory": (kind(memory=rounds), {}),
+                "delay 100": (kind(), {"delay": 100}),
+                "replan 10": (kind(replan=10), {}),
+            }
+            least = dict.fromkeys(runs, float("inf"))
+            for _ in range(turns):
+                for run, (policy, settings) in runs.items():
+                    start = time.process_time()
+                    simulate(instance, {"it": policy}, rounds, 4, checkpoints=1, jobs=1, **settings)
+                    least[run] = min(least[run], time.process_time() - start)
+            shown = ", ".join(
+                f"{run} {seconds / 4 / rounds * 1e9:.0f} ns ({seconds / least['plain']:.2f})"
+                for run, seconds in least.items()
+            )
+            print(f"{name}, {rule}: {shown}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["time"]:
+        print_times()
+    else:
+        PAGE.write_text(costs_page(), encoding="utf-8")

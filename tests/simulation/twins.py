@@ -1,0 +1,96 @@
+"""A policy at work beside the compiled loop: the same contexts, rewards and delays, round by round in Python."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arcbandit.compilation.compile import entry_kernel
+from arcbandit.kernels.counter import Purpose, uniforms
+from arcbandit.kernels.sampling import context_from_uniform
+from arcbandit.policies.learner import Stream
+from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
+from arcbandit.simulation.late import NEVER, delay_of_round
+from arcbandit.simulation.loop import player_of
+from arcbandit.simulation.world import reward_of_round
+
+SEED, EPOCH = 5, 2
+
+
+@entry_kernel
+def meet_context(probabilities, seed, epoch, round_number):
+    uniform, _ = uniforms(seed, epoch, round_number, Purpose.DECISION, 0)
+    return context_from_uniform(probabilities, uniform)
+
+
+class Sums(NamedTuple):
+    """What a recount of a run comes to."""
+
+    regret: float
+    violation: float
+    performance: float
+    realised: float
+
+
+def make_task(configuration, instance, rounds, **settings) -> Task:
+    """One epoch of a policy, its record written at the end."""
+    return Task(
+        instance,
+        "it",
+        configuration,
+        "gaussian",
+        None,
+        find_optimum(instance, None),
+        math.nan,
+        rounds,
+        SEED,
+        EPOCH,
+        np.array([rounds]),
+        0,
+        **settings,
+    )
+
+
+def compiled_rounds(task):
+    """The policy of a task played by the compiled loop, its run, and a function that plays one round."""
+    bound = bind(task, task.policy)
+    run = make_run(make_world(task), bound.learner, task)
+    play = player_of(type(bound), run)
+    return bound, run, lambda t: play(t, t)
+
+
+class Twin:
+    """Decides with a policy at work, and updates it when rewards arrive."""
+
+    def __init__(self, task: Task) -> None:
+        self.instance = task.instance
+        self.world = make_world(task)
+        self.optimal_value = task.optimum.value
+        self.decider: Any = task.policy.for_instance(task.instance, horizon=task.horizon, seed=SEED, epoch=EPOCH)
+        self.waiting: list[tuple[int, int, int, int, float]] = []  # sorted by arrival, then by decision
+        self.heard: list[tuple[int, int]] = []  # (round of arrival, round of the decision)
+        self.sums = Sums(0.0, 0.0, 0.0, 0.0)
+
+    def play(self, t: int) -> None:
+        """Play a round."""
+        here = Stream(SEED, EPOCH, t)
+        context = meet_context(self.world.probabilities, SEED, EPOCH, t)
+        arm = self.instance.arms.index(self.decider.decide(context).arm)
+        reward = reward_of_round(self.world, arm, context, here)
+        self._count(reward)
+        delay = delay_of_round(self.world.late, here) if len(self.world.late) else 0
+        if delay != NEVER:
+            self.waiting.append((t + delay, t, context, arm, reward))
+        arriving = sorted(entry for entry in self.waiting if entry[0] == t)
+        self.waiting = [entry for entry in self.waiting if entry[0] > t]
+        for _, decided, old_context, old_arm, old_reward in arriving:
+            self.decider.update(old_context, old_arm, old_reward)
+            self.heard.append((t, decided))
+
+    def _count(self, reward: float) -> None:
+        instance = self.instance
+        revenue = (instance.mean_rewards * instance.context_probabilities * self.decider.allocation()).sum(axis=1)
+        lacking = np.maximum(instance.floors.amounts - instance.floors.by_floor(revenue), 0.0)
+        regret = max(self.optimal_value - revenue.sum(), 0.0)
+        now = Sums(regret, lacking.sum(), revenue.sum(), reward)
+        self.sums = Sums(*(old + new for old, new in zip(self.sums, now, strict=True)))

@@ -2,12 +2,15 @@
 from arcbandit import checks as checks
 from arcbandit import rules as rules
 from arcbandit.errors import ArcbanditError as ArcbanditError
+from arcbandit.errors import ArcbanditWarning as ArcbanditWarning
+from arcbandit.errors import CacheWarning as CacheWarning
 from arcbandit.errors import EnumerationLimitError as EnumerationLimitError
 from arcbandit.errors import InfeasibleError as InfeasibleError
 from arcbandit.errors import InvalidInputError as InvalidInputError
 from arcbandit.errors import InvalidInstanceError as InvalidInstanceError
 from arcbandit.errors import MissingExtraError as MissingExtraError
 from arcbandit.errors import PlanningError as PlanningError
+from arcbandit.errors import ScaledProbabilitiesWarning as ScaledProbabilitiesWarning
 from arcbandit.errors import UnknownNameError as UnknownNameError
 from arcbandit.experiments.paper_instances import paper_instance as paper_instance
 from arcbandit.floors import GroupFloor as GroupFloor

@@ -196,7 +196,7 @@ def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> An
     >>> found.value, found.feasibility_margin, found.performance_sensitivity
     (5.25, 0.25, 2.0)
     """
-    whole("candidate_limit", candidate_limit, 0, math.inf)
+    candidate_limit = whole("candidate_limit", candidate_limit, 0, math.inf)
     best = plan_over_all_floors(instance)
     without_floors = float(instance.weighted_means.max(axis=0).sum())
     problem = _SlackProblem.above(instance)
@@ -375,7 +375,10 @@ def _candidates(instance: Instance) -> Iterator[ActiveSet]:
 def _check(instance: Instance, active_set: ActiveSet) -> None:
     instance_of("active_set", active_set, ActiveSet)
     for row in items("floors of a candidate", active_set.floors, "rows"):
-        whole("floors of a candidate", row, 0, len(instance.floors) - 1)
+        if not is_whole(row) or not 0 <= row < len(instance.floors):
+            raise InvalidInputError(
+                f"floors of a candidate must be rows from 0 to {len(instance.floors) - 1}, got {shown(row)}."
+            )
     shape = (instance.n_arms, instance.n_contexts)
     for pair in items("pairs of a candidate", active_set.pairs, "(arm, context)"):
         known = isinstance(pair, tuple) and len(pair) == 2

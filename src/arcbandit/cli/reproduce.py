@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from arcbandit.cli.counts import count
 from arcbandit.cli.device import DEVICE_HELP, Device, check_device
 from arcbandit.errors import ArcbanditError
 
@@ -39,16 +40,25 @@ def reproduce(
         Parameter(name="--list", negative=(), show_default=False, help="List the experiments instead of running them."),
     ] = False,
     horizon: Annotated[
-        int | None, Parameter(show_default=False, help="Rounds per epoch; by default each experiment's own.")
+        int | None,
+        Parameter(converter=count, show_default=False, help="Rounds per epoch; by default each experiment's own."),
     ] = None,
     epochs: Annotated[
         int | None,
-        Parameter(show_default=False, help="Runs per policy; by default the paper's 5. Try 100 for intervals."),
+        Parameter(
+            converter=count,
+            show_default=False,
+            help="Runs per policy; by default the paper's 5. Try 100 for intervals.",
+        ),
     ] = None,
-    seed: Annotated[int, Parameter(help="The same seed gives the same numbers.")] = 0,
+    seed: Annotated[int, Parameter(converter=count, help="The same seed gives the same numbers.")] = 0,
     jobs: Annotated[
         int | None,
-        Parameter(show_default=False, help="Workers, by default one per processor; the numbers do not depend on it."),
+        Parameter(
+            converter=count,
+            show_default=False,
+            help="Workers, by default one per processor; the numbers do not depend on it.",
+        ),
     ] = None,
     device: Annotated[
         Device,

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from arcbandit.cli.counts import count
 from arcbandit.cli.device import DEVICE_HELP, Device, check_device
 from arcbandit.errors import InvalidInputError, MissingExtraError
+from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import LONGEST_HORIZON, known_name, whole
 
 if TYPE_CHECKING:
@@ -41,12 +43,16 @@ def simulate(
             f"By default {', '.join(DEFAULT_POLICIES)}.",
         ),
     ] = None,
-    horizon: Annotated[int, Parameter(help="Rounds per epoch.")] = 50_000,
-    epochs: Annotated[int, Parameter(help="Independent runs per policy.")] = 5,
-    seed: Annotated[int, Parameter(help="The same seed gives the same numbers.")] = 0,
+    horizon: Annotated[int, Parameter(converter=count, help="Rounds per epoch.")] = 50_000,
+    epochs: Annotated[int, Parameter(converter=count, help="Independent runs per policy.")] = 5,
+    seed: Annotated[int, Parameter(converter=count, help="The same seed gives the same numbers.")] = 0,
     jobs: Annotated[
         int | None,
-        Parameter(show_default=False, help="Workers, by default one per processor; the numbers do not depend on it."),
+        Parameter(
+            converter=count,
+            show_default=False,
+            help="Workers, by default one per processor; the numbers do not depend on it.",
+        ),
     ] = None,
     device: Annotated[Device, Parameter(help=DEVICE_HELP)] = "cpu",
     keep: Annotated[
@@ -62,7 +68,11 @@ def simulate(
     ] = "gaussian",
     window: Annotated[
         int | None,
-        Parameter(show_default=False, help="Report each floor's worst shortfall over windows of this many rounds."),
+        Parameter(
+            converter=count,
+            show_default=False,
+            help="Report each floor's worst shortfall over windows of this many rounds.",
+        ),
     ] = None,
     out: Annotated[
         str | None,
@@ -168,7 +178,8 @@ def _policy(choice: str) -> "Policy":
     for part in dials.split(",") if colon else ():
         dial, equals, text = (piece.strip() for piece in part.partition("="))
         if dial not in known:
-            raise InvalidInputError(f"Policy {name} has no dial {dial!r}; it has {', '.join(known)}.")
+            hint = did_you_mean(dial, known)
+            raise InvalidInputError(f"Policy {name} has no dial {dial!r}{hint}; it has {', '.join(known)}.")
         if not equals or dial in settings:
             raise InvalidInputError(f"Dial {dial} of policy {name} must be given once, as {dial}=value, got {part!r}.")
         settings[dial] = _dial_value(name, dial, known[dial], text)

@@ -9,14 +9,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, InvalidInstanceError
 from arcbandit.floors import FloorKind, Floors, GroupFloor, named_groups
-from arcbandit.inputs.arrays import Axis, check_amounts, check_sum_is_one, matrix, vector
+from arcbandit.inputs.arrays import Axis, check_amounts, matrix, summing_to_one, vector
 from arcbandit.inputs.frames import (
     ARMS,
     CONTEXTS,
@@ -27,6 +27,7 @@ from arcbandit.inputs.frames import (
     by_context,
     in_order,
 )
+from arcbandit.inputs.similar import refuse_keywords
 from arcbandit.inputs.values import fields, index_of, positive, raised_as, shown
 from arcbandit.instance.files import read_instance_file, write_instance_file
 
@@ -71,7 +72,9 @@ class Instance:
         contexts: Sequence[str] | None = None,
         noise_scale: float = 1.0,
         group_floors: Iterable[GroupFloor] = (),
+        **unknown: Never,
     ) -> None:
+        refuse_keywords(type(self), unknown)
         with raised_as(InvalidInstanceError):
             means, floors, probabilities, arms, contexts = _read_problem(
                 "mean_rewards", mean_rewards, revenue_floors, context_probabilities, arms, contexts
@@ -102,8 +105,10 @@ class Instance:
         contexts: Sequence[str] | None = None,
         noise_scale: float = 1.0,
         group_floors: Iterable[GroupFloor] = (),
+        **unknown: Never,
     ) -> Self:
         """Build the instance from its p_c * mu_{k,c}, shape (K, C); labels are used as for `Instance`."""
+        refuse_keywords(cls.from_weighted_means, unknown)
         with raised_as(InvalidInstanceError):
             weighted, floors, probabilities, arm_names, context_names = _read_problem(
                 "weighted_means", weighted_means, revenue_floors, context_probabilities, arms, contexts
@@ -272,8 +277,13 @@ def _read_problem(field: str, means: Any, floors: Any, probabilities: Any, arms:
         f"{field} has {n_contexts} contexts (columns)",
         context_axis,
     )
-    check_sum_is_one("context_probabilities", shares)
-    return _Problem(checked, amounts, shares, tuple(arm_axis.names), tuple(context_axis.names))
+    return _Problem(
+        checked,
+        amounts,
+        summing_to_one("context_probabilities", shares),
+        tuple(arm_axis.names),
+        tuple(context_axis.names),
+    )
 
 
 def _names(axis: str, agreed: Names | None, count: int, counted: str) -> tuple[str, ...]:

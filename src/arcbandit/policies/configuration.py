@@ -1,12 +1,14 @@
 """How a policy is set up, without a problem: its rule, its dials and its settings."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.values import instance_of, is_whole, positive, shown, truth, whole
+from arcbandit.inputs.similar import did_you_mean
+from arcbandit.inputs.values import instance_of, is_count, positive, shown, truth, whole
 from arcbandit.instance import Instance
 from arcbandit.policies.dials import bounds_of_rewards
 
@@ -170,10 +172,13 @@ def _configured(kind: "type[Policy]", settings: dict[str, Any]) -> Configuration
 def _checked_replan(kind: "type[Policy]", replan: Any) -> str | int:
     if isinstance(replan, str) and replan in REPLAN_WORDS:
         chosen: str | int = replan
-    elif is_whole(replan):
+    elif is_count(replan):
         chosen = whole("replan", replan, 1)
     else:
-        raise InvalidInputError(f"replan must be 'always', 'doubling' or a number of rounds, got {shown(replan)}.")
+        raise InvalidInputError(
+            f"replan must be 'always', 'doubling' or a number of rounds, "
+            f"got {shown(replan)}{did_you_mean(replan, REPLAN_WORDS)}."
+        )
     if chosen != "always" and not kind.plans:
         raise InvalidInputError(f"replan must be 'always' for {kind.__name__}, which does not plan, got {replan!r}.")
     return chosen
@@ -184,5 +189,6 @@ def _checked_dials(kind: "type[Policy]", given: Mapping[str, Any]) -> dict[str, 
     for name in given:
         if name not in known:
             has = f"its dials are {', '.join(known)}" if known else "it has no dials"
-            raise InvalidInputError(f"{kind.__name__} has no dial {name!r}: {has}.")
+            hint = did_you_mean(name, (*known, *inspect.signature(kind).parameters))
+            raise InvalidInputError(f"{kind.__name__} has no dial {name!r}{hint}: {has}.")
     return {name: dial.plain(given.get(name, dial.default)) for name, dial in known.items()}

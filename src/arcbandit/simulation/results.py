@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.estimates import Estimate, student_quantile
+from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import known_name, shown
 from arcbandit.simulation.metrics import METRICS, SHARES, SUMS, metric_names
 
@@ -141,7 +142,8 @@ class Results(ABC):
             return ()
         if not isinstance(floor, str) or floor not in self.floors:
             raise UnknownNameError(
-                f"Metric {metric!r} is per floor, so floor must be one of {', '.join(self.floors)}, got {shown(floor)}."
+                f"Metric {metric!r} is per floor, so floor must be one of {', '.join(self.floors)}, got {shown(floor)}"
+                f"{did_you_mean(floor, self.floors)}."
             )
         return (self.floors.index(floor),)
 

@@ -16,7 +16,7 @@ from arcbandit.inputs.values import (
     caller,
     choice,
     instance_of,
-    is_whole,
+    is_count,
     shown,
     whole,
 )
@@ -155,7 +155,7 @@ def simulate(
     length = 0 if window is None else whole("window", window, 1)
     if length > horizon:
         raise InvalidInputError(f"window must not be longer than the horizon {horizon}, got {length}.")
-    if jobs is not None and (not is_whole(jobs) or jobs == 0):
+    if jobs is not None and (not is_count(jobs) or jobs == 0):
         raise InvalidInputError(f"jobs must be a whole number other than 0, or None for all cores, got {shown(jobs)}.")
     choice("keep", keep, (*KEPT, None))
     if progress is not None:

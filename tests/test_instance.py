@@ -476,7 +476,8 @@ class TestFiles:
                 "nu.toml",
                 "revenue_floors = [1]\ncontext_probabilities = [1]\nmeans = [[1]]",
                 "An instance must have only the fields revenue_floors, context_probabilities, mean_rewards, "
-                "weighted_means, arms, contexts, noise_scale, group_floors, got 'means' (did you mean 'mean_rewards'?).",
+                "weighted_means, arms, contexts, noise_scale, group_floors, got 'means' "
+                "(did you mean 'mean_rewards'?).",
             ),
             (
                 "nu.toml",

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from arcbandit.cli.counts import count
-from arcbandit.cli.device import DEVICE_HELP, Device, check_device
+from arcbandit.cli.device import DEVICE_HELP, check_device
 from arcbandit.errors import ArcbanditError
+from arcbandit.simulation.choices import Device
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from arcbandit.cli.counts import count
-from arcbandit.cli.device import DEVICE_HELP, Device, check_device
+from arcbandit.cli.device import DEVICE_HELP, check_device
 from arcbandit.errors import InvalidInputError, MissingExtraError
 from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import LONGEST_HORIZON, known_name, whole
+from arcbandit.simulation.choices import Device
 
 if TYPE_CHECKING:
     from rich.console import Console

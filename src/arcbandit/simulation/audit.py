@@ -13,6 +13,7 @@ from arcbandit.oracle import Analysis, Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
+from arcbandit.simulation.choices import Device
 from arcbandit.simulation.epoch import Progress
 from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.playable import playable
@@ -69,7 +70,7 @@ def audit(
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
-    device: str = "cpu",
+    device: Device = "cpu",
     analysis: Analysis | None = None,
 ) -> Audit:
     """Count the rounds of a simulation in which the paper's statements apply, and in which they fail.

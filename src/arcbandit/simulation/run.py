@@ -3,7 +3,7 @@
 import itertools
 import platform
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args, overload
 
 import joblib
 import numba
@@ -24,6 +24,7 @@ from arcbandit.instance import Instance
 from arcbandit.kernels.program import PlanStatus
 from arcbandit.policies.configuration import Configuration
 from arcbandit.simulation.arguments import read_checkpoints, read_gap, read_mask
+from arcbandit.simulation.choices import Device, Keep, Rewards
 from arcbandit.simulation.device import (
     DeviceFolder,
     check_state,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-KEPT = ("epochs", "summary")
+KEPT = get_args(Keep)
 MOST_EPOCHS = 2**32 - 1  # the random numbers' counter, and the counts of bins, have 32 bits for epochs
 
 
@@ -56,7 +57,7 @@ class Options(TypedDict, total=False):
 
     jobs: int | None
     checkpoints: "int | Iterable[int] | None"
-    rewards: "str | ObservedRewards"
+    rewards: "Rewards | ObservedRewards"
     window: int | None
     available: "Table | None"
     suboptimality_gap: float | None
@@ -67,8 +68,8 @@ class Options(TypedDict, total=False):
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = ...,
+    horizon: float,
+    epochs: float = ...,
     seed: int = ...,
     *,
     device: Literal["cpu"] = ...,
@@ -79,11 +80,11 @@ def simulate(
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = ...,
+    horizon: float,
+    epochs: float = ...,
     seed: int = ...,
     *,
-    device: str = ...,
+    device: Device = ...,
     keep: Literal["epochs"],
     **options: Unpack[Options],
 ) -> Trace: ...
@@ -91,11 +92,11 @@ def simulate(
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = ...,
+    horizon: float,
+    epochs: float = ...,
     seed: int = ...,
     *,
-    device: str = ...,
+    device: Device = ...,
     keep: Literal["summary"],
     **options: Unpack[Options],
 ) -> Summary: ...
@@ -103,30 +104,30 @@ def simulate(
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = ...,
+    horizon: float,
+    epochs: float = ...,
     seed: int = ...,
     *,
-    device: str = ...,
-    keep: str | None = ...,
+    device: Device = ...,
+    keep: Keep | None = ...,
     **options: Unpack[Options],
 ) -> Trace | Summary: ...
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = 5,
+    horizon: float,
+    epochs: float = 5,
     seed: int = 0,
     *,
     jobs: int | None = None,
     checkpoints: "int | Iterable[int] | None" = None,
-    rewards: "str | ObservedRewards" = "gaussian",
+    rewards: "Rewards | ObservedRewards" = "gaussian",
     window: int | None = None,
     available: "Table | None" = None,
     suboptimality_gap: float | None = None,
     progress: Progress | None = None,
-    device: str = "cpu",
-    keep: str | None = None,
+    device: Device = "cpu",
+    keep: Keep | None = None,
 ) -> Trace | Summary:
     """Run each policy for `epochs` independent epochs of `horizon` rounds and record every metric.
 
@@ -162,7 +163,7 @@ def simulate(
         caller("progress", progress)
     gap = read_gap(suboptimality_gap)
     on_device = use_cuda(device)
-    kept = keep or ("summary" if on_device else "epochs")
+    kept: Keep = keep or ("summary" if on_device else "epochs")
     mask = read_mask(available, instance)
     labelled = labelled_policies(policies, instance, mask)
     source = RewardSource(rewards, instance)

@@ -7,6 +7,7 @@ import pytest
 
 from arcbandit.compilation import cache
 from arcbandit.compilation.compile import bound, entry_kernel, kernel
+from arcbandit.errors import CacheWarning
 from tests.compilation.small_package import CALL_SMALL, INNER, lines
 from tests.kernels.modes import COMPILED
 
@@ -49,6 +50,7 @@ print(gc.isenabled())
 """
 BOUND = """
 from arcbandit.compilation.compile import bound, entry_kernel, kernel
+from arcbandit.errors import CacheWarning
 
 rule = None
 
@@ -108,10 +110,31 @@ class TestTheFolder:
         assert cache.cache_root() == tmp_path / "home" / ".cache" / "arcbandit"
 
     def test_is_none_where_nothing_can_be_written(self, tmp_path, monkeypatch):
-        """A file stands where the folder would be: no folder, no error."""
+        """A file stands where the folder would be: no folder, no error, and one warning that says what to do."""
         (tmp_path / "file").touch()
         monkeypatch.setenv(cache.CACHE_VARIABLE, str(tmp_path / "file"))
-        assert cache.cache_folder("word") is None
+        cache._refused.cache_clear()
+        with pytest.warns(CacheWarning, match=r"cannot be kept in .*file .*ARCBANDIT_CACHE_DIR") as said:
+            assert [cache.cache_folder(name) for name in ("word", "other")] == [None, None]
+        assert len(said) == 1
+
+    def test_is_none_without_a_home(self, monkeypatch):
+        """Then there is no folder to name."""
+
+        def homeless():
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.setattr(cache, "cache_root", homeless)
+        cache._refused.cache_clear()
+        with pytest.warns(CacheWarning, match=r"cannot be kept in the cache folder \(Could not determine"):
+            assert cache.cache_folder("word") is None
+
+    def test_is_kept_once_code_is_in_it(self, tmp_path):
+        assert not cache.is_kept(None)
+        assert not cache.is_kept(tmp_path)
+        (tmp_path / "module").mkdir()
+        (tmp_path / "module" / "kernel.nbi").touch()
+        assert cache.is_kept(tmp_path)
 
     def test_is_that_of_each_thread_and_afterwards_as_before(self, tmp_path):
         """Numba has one setting for all: threads that compile at once must not take each other's."""
@@ -143,7 +166,8 @@ def test_without_a_folder_kernels_compile_uncached(small_package, settings, tmp_
     """The answer comes all the same, and no process finds anything to load."""
     (tmp_path / "file").touch()
     for _ in range(2):
-        assert lines(CALL_SMALL, **settings | {"ARCBANDIT_CACHE_DIR": tmp_path / "file"}) == ["21.0 0 1"]
+        unkept = settings | {"ARCBANDIT_CACHE_DIR": tmp_path / "file", "PYTHONWARNINGS": "ignore"}
+        assert lines(CALL_SMALL, **unkept) == ["21.0 0 1"]
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """`arcbandit simulate`: policies side by side on an instance."""
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_POLICIES = ("blp", "olp", "oplp")
 TRACE_SUFFIX = ".parquet"
+WINDOW_COLUMNS = ("expected", "realised")
 ESTIMATE_CONTEXTS = "estimate_contexts"
 TRUTHS = {"true": True, "false": False}
 
@@ -228,10 +230,10 @@ def _check_targets(out: str | None, plot: str | None) -> None:
 
 
 @contextlib.contextmanager
-def _progress(total: int) -> "Iterator[Callable[[int], None] | None]":
+def _progress(total: int) -> "Iterator[Callable[[int], None] | bool]":
     """A bar in a terminal, and nothing in a log."""
     if not sys.stderr.isatty():
-        yield None
+        yield False
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -246,6 +248,7 @@ def _print_all(name: str, results: "Results") -> None:
     from rich.text import Text
 
     from arcbandit.cli.layout import printing
+    from arcbandit.cli.wide_tables import print_in_parts
     from arcbandit.report.tables import best_policy
 
     best = best_policy(results)
@@ -264,7 +267,7 @@ def _print_all(name: str, results: "Results") -> None:
             remark = "  shortfall per round; below 0 is revenue above the floor"
             title = f"Worst window of {results.settings['window']:,} rounds"
             console.print(Text(title, style="bold").append(remark, style="not bold dim"))
-            console.print(_windows(results))
+            print_in_parts(console, functools.partial(_windows, results), WINDOW_COLUMNS)
 
 
 def _columns(*names: str, left: int) -> "Table":
@@ -277,24 +280,18 @@ def _columns(*names: str, left: int) -> "Table":
 
 
 def _print_results(console: "Console", results: "Results", best: str | None) -> None:
-    """All columns in one table or, if that is too wide, sums and shares in two; numbers are never cut."""
+    """All columns in one table or, if that is too wide, sums and shares in two or more; numbers are never cut."""
+    from arcbandit.cli.wide_tables import natural_width, print_in_parts
     from arcbandit.report.tables import COLUMNS, SUM_COLUMNS
 
     headings = [column.heading for column in COLUMNS]
-    whole = _results(results, best, headings)
-    if _width(console, whole) <= console.width:
-        console.print(whole)
+    make = functools.partial(_results, results, best)
+    if natural_width(console, make(headings)) <= console.width:
+        print_in_parts(console, make, headings)
         return
-    for part in (headings[: len(SUM_COLUMNS)], headings[len(SUM_COLUMNS) :]):
-        table = _results(results, best, part)
-        console.print(table, width=max(_width(console, table), console.width), crop=False)
-        if part[-1] != headings[-1]:
-            console.print()
-
-
-def _width(console: "Console", table: "Table") -> int:
-    # A measure never exceeds the width it is given.
-    return console.measure(table, options=console.options.update(width=10 * console.width)).maximum
+    print_in_parts(console, make, headings[: len(SUM_COLUMNS)])
+    console.print()
+    print_in_parts(console, make, headings[len(SUM_COLUMNS) :])
 
 
 def _results(results: "Results", best: str | None, headings: Sequence[str]) -> "Table":
@@ -329,19 +326,18 @@ def _reading(results: "Results", best: str | None) -> "Table":
     return table
 
 
-def _windows(results: "Results") -> "Table":
+def _windows(results: "Results", headings: Sequence[str]) -> "Table":
     from rich.text import Text
 
     from arcbandit.cli.wording import label
     from arcbandit.report.tables import broken_label, window_rows, written
 
-    table = _columns("policy", "floor of", "expected", "realised", left=2)
+    table = _columns("policy", "floor of", *headings, left=2)
     for policy in results.policies:
         rows = [row for row in window_rows(results) if row.policy == policy]
         table.add_row(
             Text("\n".join(broken_label(policy))),
             Text("\n".join(label(row.floor) for row in rows)),
-            "\n".join(written(row.expected) for row in rows),
-            "\n".join(written(row.realised) for row in rows),
+            *("\n".join(written(getattr(row, heading)) for row in rows) for heading in headings),
         )
     return table

@@ -236,7 +236,7 @@ class Experiment:
         )
 
 
-def device_for(epochs: int, settings: Settings) -> str:
+def device_for(epochs: int, settings: Settings) -> Device:
     """The device of the settings if that many epochs are worth it, otherwise the CPU."""
     return settings.device if epochs >= FEWEST_ON_DEVICE else "cpu"
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, ScaledProbabilitiesWarning
 from arcbandit.inputs.frames import has_labels
-from arcbandit.inputs.notes import warn
 from arcbandit.inputs.values import LARGEST_NUMBER, is_whole
+from arcbandit.notes import warn
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

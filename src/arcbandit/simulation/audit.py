@@ -69,7 +69,7 @@ def audit(
     seed: int = 0,
     *,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     device: Device = "cpu",
     analysis: Analysis | None = None,
 ) -> Audit:
@@ -109,6 +109,7 @@ def audit(
         device=device,
         keep="epochs",
     )
+    horizon, epochs = trace.horizon, trace.epochs
     counts = trace.records[configured.label][:, :, -1].mean(axis=0).tolist()
     allowed = harmonic_number(horizon)
     return Audit(configured.label, horizon, epochs, _statements(configured.name, float(horizon), counts, allowed))

@@ -38,6 +38,7 @@ from arcbandit.simulation.epoch import Progress, Shelf, Task, bind, find_optimum
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
 from arcbandit.simulation.playable import Policies, labelled_policies
+from arcbandit.simulation.progress import one_at_a_time, reporting, workers_are_threads
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
@@ -61,7 +62,7 @@ class Options(TypedDict, total=False):
     window: int | None
     available: "Table | None"
     suboptimality_gap: float | None
-    progress: Progress | None
+    progress: Progress | bool | None
 
 
 @overload
@@ -125,7 +126,7 @@ def simulate(
     window: int | None = None,
     available: "Table | None" = None,
     suboptimality_gap: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     device: Device = "cpu",
     keep: Keep | None = None,
 ) -> Trace | Summary:
@@ -140,7 +141,9 @@ def simulate(
     counts where the paper's statements hold. With `device` "cuda" a GPU plays one epoch per thread, by the same
     kernels; "auto" uses a GPU if available. `keep` says what is returned: "epochs" gives a Trace with every epoch,
     "summary" a Summary with means, variances and quantiles over epochs, whose size does not grow with `epochs`. None
-    means "epochs" on the CPU and "summary" on a GPU.
+    means "epochs" on the CPU and "summary" on a GPU. `progress` is called with the number of rounds played since its
+    last call, by one worker at a time; True shows a line on standard error, False nothing, and None a line if it takes
+    long and a terminal or a notebook is there.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -159,7 +162,7 @@ def simulate(
     if jobs is not None and (not is_count(jobs) or jobs == 0):
         raise InvalidInputError(f"jobs must be a whole number other than 0, or None for all cores, got {shown(jobs)}.")
     choice("keep", keep, (*KEPT, None))
-    if progress is not None:
+    if progress is not None and not isinstance(progress, bool):
         caller("progress", progress)
     gap = read_gap(suboptimality_gap)
     on_device = use_cuda(device)
@@ -212,12 +215,13 @@ def simulate(
         "versions": versions_in_use(),
     }
     floors = (*instance.arms, *(group.name for group in instance.group_floors))
-    played = _on_device(tasks, epochs, progress) if on_device else _on_cpu(tasks, epochs, jobs, progress)
-    if kept == "epochs":
-        records, floor_records = _kept(played, tuple(labelled), (epochs, N_TOTALS, len(places)), len(floors))
-        return Trace(places, tuple(labelled), floors, records, floor_records, settings)
-    folder = DeviceFolder if on_device else EpochFolder
-    return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
+    with reporting(progress, horizon * epochs * len(tasks)) as report:
+        played = _on_device(tasks, epochs, report) if on_device else _on_cpu(tasks, epochs, jobs, report)
+        if kept == "epochs":
+            records, floor_records = _kept(played, tuple(labelled), (epochs, N_TOTALS, len(places)), len(floors))
+            return Trace(places, tuple(labelled), floors, records, floor_records, settings)
+        folder = DeviceFolder if on_device else EpochFolder
+        return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
 
 
 def fits_device(instance: Instance, policies: Policies, horizon: int) -> bool:
@@ -282,10 +286,11 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
     parallel = joblib.Parallel(
         n_jobs=-1 if jobs is None else min(int(jobs), len(tasks)), prefer="threads", return_as="generator"
     )
-    for task, result in zip(
-        tasks, parallel(joblib.delayed(run_task)(task, None, shelf) for task in tasks), strict=True
-    ):
-        if progress is not None:
+    # Workers that share this process's memory report inside an epoch; of others we hear when an epoch is done.
+    inside = one_at_a_time(progress) if progress is not None and workers_are_threads() else None
+    played = parallel(joblib.delayed(run_task)(task, inside, shelf) for task in tasks)
+    for task, result in zip(tasks, played, strict=True):
+        if progress is not None and inside is None:
             progress(task.horizon)
         yield result
 

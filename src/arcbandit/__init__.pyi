@@ -43,8 +43,12 @@ from arcbandit.policies.registry import restore as restore
 from arcbandit.policies.sgoc import SGOC as SGOC
 from arcbandit.policies.spoc import SPOC as SPOC
 from arcbandit.policies.thompson_lp import ThompsonLP as ThompsonLP
+from arcbandit.report.plots import plot as plot
+from arcbandit.report.tables import latex_table as latex_table
 from arcbandit.simulation.audit import Audit as Audit
 from arcbandit.simulation.audit import audit as audit
+from arcbandit.simulation.compare import Comparison as Comparison
+from arcbandit.simulation.compare import compare as compare
 from arcbandit.simulation.rewards import ObservedRewards as ObservedRewards
 from arcbandit.simulation.run import simulate as simulate
 from arcbandit.simulation.summary import Summary as Summary

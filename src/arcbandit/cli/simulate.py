@@ -330,7 +330,8 @@ def _windows(results: "Results", headings: Sequence[str]) -> "Table":
     from rich.text import Text
 
     from arcbandit.cli.wording import label
-    from arcbandit.report.tables import broken_label, window_rows, written
+    from arcbandit.estimates import written
+    from arcbandit.report.tables import broken_label, window_rows
 
     table = _columns("policy", "floor of", *headings, left=2)
     for policy in results.policies:

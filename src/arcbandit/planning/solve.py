@@ -1,6 +1,7 @@
 """Calling the planner: check a problem, solve it, prove what was found, and make a Plan of it or raise."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -147,7 +148,7 @@ def plan_over_all_floors(instance: Instance) -> Plan:
 
 
 def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero_floors: bool = False) -> Plan:
-    return solve_checked(
+    found = solve_checked(
         instance.mean_rewards,
         instance.mean_rewards,
         instance.context_probabilities,
@@ -158,6 +159,7 @@ def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero
         None,
         zero_floors=zero_floors,
     )
+    return replace(found, contexts=instance.contexts)
 
 
 def solve_checked(

@@ -31,7 +31,7 @@ def number(value: float, digits: int = 5) -> str:
     size = abs(value)
     if size >= 10 ** (digits - 1):
         return f"{value:,.0f}" if size < 1e15 else f"{value:.{digits - 1}g}"
-    return f"{value:.{digits}g}"
+    return f"{value:,.{digits}g}"
 
 
 def cell(value: Any) -> str:

@@ -10,7 +10,7 @@ from arcbandit.inputs.values import known_name
 
 DEFAULT_POLICIES = ("blp", "olp", "oplp")
 SMALL = (3, 3)  # arms and contexts
-LARGE = (40, 60)  # of so many pairs that rounds are planned from what is kept of those never played
+LARGE = (12, 12)  # of so many pairs that more is kept from round to round
 
 
 def warm_up(
@@ -69,7 +69,7 @@ def _compiled(policies: tuple[str, ...]) -> Iterator[dict[str, Any]]:
 
         def play(kind: Any = kind) -> None:
             # A problem of few pairs needs less code than one of many, and each has a compiled form of its own.
-            for shape in (SMALL, LARGE) if kind.plans else (SMALL,):
+            for shape in (SMALL, LARGE):
                 instance = _instance(*shape)
                 for keep in ("epochs", "summary") if shape == SMALL else ("epochs",):
                     simulate(instance, [kind()], 1, 1, jobs=1, progress=False, keep=keep)

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from arcbandit.compilation import cache
+from arcbandit.compilation import compile as compile_module
 from arcbandit.compilation.compile import bound, entry_kernel, kernel
 from arcbandit.errors import CacheWarning
 from tests.compilation.small_package import CALL_SMALL, INNER, lines
@@ -293,3 +294,29 @@ def test_disabled_compilation_leaves_plain_functions(small_package, settings):
         "print(type(outer.compiled).__name__, outer.compiled is outer.py_func, type(scaled).__name__, outer(1))"
     )
     assert lines(script, **settings, NUMBA_DISABLE_JIT=1) == ["function True function 3.0"]
+
+
+@pytest.mark.skipif(not COMPILED, reason="plain Python is not compiled")
+def test_a_process_says_once_that_it_compiles_and_nothing_if_all_is_on_disk(tmp_path, monkeypatch):
+    """People would wonder why nothing happens."""
+    told = []
+    monkeypatch.setenv(cache.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(compile_module, "tell", told.append)
+    monkeypatch.setattr(compile_module, "compiled_here", [])
+    monkeypatch.setattr(compile_module, "loaded_here", [])
+    for add in (1.0, 2.0):
+        assert entry_kernel(plus(add))(1.0) == 1.0 + add
+    assert len(told) == 1
+    assert "compiling" in told[0]
+    assert str(tmp_path) in told[0]
+    assert len(compile_module.compiled_here) == 2
+    monkeypatch.setattr(compile_module, "compiled_here", [])
+    assert entry_kernel(plus(1.0))(1.0) == 2.0
+    assert (len(told), compile_module.compiled_here, len(compile_module.loaded_here)) == (1, [], 1)
+
+
+def plus(amount):
+    def added(value):
+        return value + amount
+
+    return added

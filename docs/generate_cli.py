@@ -33,6 +33,7 @@ SECTIONS = {
     "arcbandit instances": ["instances", "--help"],
     "arcbandit simulate": ["simulate", "--help"],
     "arcbandit policies": ["policies", "--help"],
+    "arcbandit warm-up": ["warm-up", "--help"],
     "arcbandit reproduce": ["reproduce", "--help"],
     "Example": ["plan", "nu", "--analyse"],
     "Example of floors that cannot be met": ["plan", "figure-1:0.9"],

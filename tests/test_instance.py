@@ -276,7 +276,7 @@ BROKEN = {
     ),
     "probabilities that do not sum to one": (
         {"context_probabilities": [0.5, 0.25, 0.125]},
-        "context_probabilities must sum to 1 (within 1e-09), got 0.875.",
+        "context_probabilities must sum to 1 (within 1e-06), got 0.875.",
     ),
     "names in one string": ({"arms": "ab"}, "arms must be a sequence of names, got 'ab'."),
     "names that are no sequence": ({"contexts": 3}, "contexts must be a sequence of names, got 3."),
@@ -476,7 +476,8 @@ class TestFiles:
                 "nu.toml",
                 "revenue_floors = [1]\ncontext_probabilities = [1]\nmeans = [[1]]",
                 "An instance must have only the fields revenue_floors, context_probabilities, mean_rewards, "
-                "weighted_means, arms, contexts, noise_scale, group_floors, got 'means'.",
+                "weighted_means, arms, contexts, noise_scale, group_floors, got 'means' "
+                "(did you mean 'mean_rewards'?).",
             ),
             (
                 "nu.toml",

@@ -24,8 +24,11 @@ from arcbandit import (
     Trace,
     analyse,
     audit,
+    compare,
+    latex_table,
     paper_instance,
     plan,
+    plot,
     policy,
     restore,
     simulate,
@@ -322,6 +325,37 @@ TARGETS = {
         {"instance": SMALL, "horizon": 10, "step": 0.1, "every": 2, "low": None, "high": None, "seed": 0},
         len,
     ),
+    "compare": Target(
+        compare,
+        {
+            "instances": [SMALL],
+            "policies": ["olp"],
+            "horizon": 3,
+            "epochs": 1,
+            "seed": 0,
+            "jobs": 1,
+            "device": "cpu",
+            "keep": "epochs",
+        },
+        lambda found: [sound_results(one) for one in found.values()],
+        {"policies": ["policy"]},
+    ),
+    "plot": Target(
+        plot,
+        {
+            "results": TRACE,
+            "metric": "regret",
+            "ax": None,
+            "policies": ["olp"],
+            "logarithmic": False,
+            "shade": "interval",
+            "style": {},
+            "guide": False,
+        },
+        lambda axes: axes.get_xlabel(),
+        {"policies": ["policy"], "style": ["policy"]},
+    ),
+    "latex_table": Target(latex_table, {"results": TRACE}, len),
     "audit": Target(
         audit,
         {
@@ -480,9 +514,9 @@ def test_so_is_junk_that_nobody_thought_of(name, argument, value):
 def test_every_public_callable_is_among_the_targets():
     """A function that is added must be given junk too; results and errors are made by us."""
     made_by_us = {"Analysis", "Audit", "Decision", "Plan", "PlanStatus", "Policy", "Summary", "Trace", "__version__"}
-    made_by_us |= {"Configuration", "Decisions", "QuickPlan"}
+    made_by_us |= {"Configuration", "Decisions", "QuickPlan", "Comparison"}
     modules = {"checks", "rules"}  # given junk in tests/test_checks.py; what rules import are kernels
-    callables = {name for name in arcbandit.__all__ if not name.endswith("Error")} - made_by_us - modules
+    callables = {name for name in arcbandit.__all__ if not name.endswith(("Error", "Warning"))} - made_by_us - modules
     assert callables <= set(TARGETS)
 
 

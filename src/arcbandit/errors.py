@@ -8,6 +8,12 @@ ArcbanditError
 ├── EnumerationLimitError                an exact answer needs more cases than the limit allows
 ├── PlanningError                        the solver gave up before an optimal plan
 └── MissingExtraError (ImportError)      an optional dependency is not installed
+
+and every deliberate warning:
+
+ArcbanditWarning (UserWarning)
+├── ScaledProbabilitiesWarning           probabilities that missed 1 by little were scaled
+└── CacheWarning                         compiled code cannot be kept on disk
 """
 
 from collections.abc import Callable
@@ -49,10 +55,6 @@ class InfeasibleError(ArcbanditError):
         return rebuild, self.args
 
 
-class FloorsOutOfReachWarning(UserWarning):
-    """A policy at work has found that no plan meets its floors, even by optimistic estimates."""
-
-
 class EnumerationLimitError(ArcbanditError):
     """An exact answer needs `count` cases, more than the `limit` allows."""
 
@@ -81,3 +83,19 @@ class MissingExtraError(ArcbanditError, ImportError):
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return type(self), (self.module, self.extra)
+
+
+class ArcbanditWarning(UserWarning):
+    """Base of every deliberate warning of this library."""
+
+
+class FloorsOutOfReachWarning(ArcbanditWarning):
+    """A policy at work has found that no plan meets its floors, even by optimistic estimates."""
+
+
+class ScaledProbabilitiesWarning(ArcbanditWarning):
+    """Probabilities summed to 1 but for more than rounding, and were scaled."""
+
+
+class CacheWarning(ArcbanditWarning):
+    """Compiled code cannot be kept on disk, so every process compiles it again."""

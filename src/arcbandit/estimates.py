@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MANY_DEGREES = 200  # of freedom
+# How estimates are written.
+NOT_A_NUMBER = "–"
+HALF_WIDTH_DIGITS = 2
+MEAN_DIGITS = 5
+MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,17 @@ def estimate(values: Floats) -> Estimate:
         return Estimate(float(values.mean()), math.nan)
     deviation = float(values.std(ddof=1)) / math.sqrt(values.size)
     return Estimate(float(values.mean()), student_quantile(values.size - 1) * deviation)
+
+
+def written(one: Estimate) -> str:
+    """A mean and the half width of its interval, to two digits of the latter; five digits if there is no interval."""
+    if not math.isfinite(one.mean):
+        return NOT_A_NUMBER
+    known = math.isfinite(one.half_width) and one.half_width > 0
+    leading, digits = (one.half_width, HALF_WIDTH_DIGITS) if known else (abs(one.mean), MEAN_DIGITS)
+    decimals = 0 if leading == 0 else min(max(digits - 1 - math.floor(math.log10(leading)), 0), MOST_DECIMALS)
+    mean = f"{one.mean:,.{decimals}f}"
+    return mean if math.isnan(one.half_width) else f"{mean} ± {one.half_width:,.{decimals}f}"
 
 
 def student_quantile(degrees: int, coverage: float = 0.95) -> float:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError, InvalidInstanceError
 from arcbandit.inputs.values import checked_name, index_of, instance_of, is_whole, items, non_negative, raised_as, shown
 from arcbandit.kernels.program import NO_FLOOR
+from arcbandit.showing import html_of, html_table
+from arcbandit.tables import FrameKind, frame_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -197,6 +199,13 @@ class Floors:
             "arms": [list(counted) for counted in self._arms_counted],
             "floor": self.amounts.tolist(),
         }
+
+    def to_frame(self, *, kind: FrameKind | None = None) -> Any:
+        """A frame, one row per floor: of `kind` "polars" or "pandas", by default whichever is installed."""
+        return frame_of(self.to_dict(), kind)
+
+    def _repr_html_(self) -> str:
+        return html_of(html_table(self.to_dict()))
 
     def _places_of_groups(self) -> list[list[int]]:
         place = {arm: column for column, arm in enumerate(self.arms)} if self.groups else {}

@@ -12,13 +12,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import EnumerationLimitError, InfeasibleError, InvalidInputError, PlanningError
-from arcbandit.inputs.values import instance_of, is_whole, items, shown, whole
+from arcbandit.inputs.values import choice, instance_of, is_whole, items, shown, whole
 from arcbandit.instance import Instance
 from arcbandit.kernels.program import NO_FLOOR, Basis, PlanStatus, make_basis
 from arcbandit.planning import (
@@ -29,6 +29,8 @@ from arcbandit.planning import (
     plan_over_all_floors,
     solve_program,
 )
+from arcbandit.showing import counted, html_facts, html_of, html_title, number
+from arcbandit.tables import FrameKind, frame_of
 
 __all__ = ["CANDIDATE_LIMIT", "Analysis", "Candidate", "Regime", "analyse"]
 
@@ -64,7 +66,7 @@ class _Point(NamedTuple):
     slack: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Analysis:
     """Everything the oracle knows about an instance. What needs feasible floors is None if they are infeasible.
 
@@ -80,6 +82,36 @@ class Analysis:
     performance_sensitivity: float | None  # S_gamma*
     largest_floors: Floats | None  # each arm's largest feasible floor, the others fixed, shape (K,)
     candidate_limit: int = field(default=CANDIDATE_LIMIT, repr=False)
+
+    def __repr__(self) -> str:
+        shape = f"{counted(self.instance.n_arms, 'arm')} x {counted(self.instance.n_contexts, 'context')}"
+        return f"<Analysis: floors are {self.regime}, margin {number(self.feasibility_margin)}, {shape}>"
+
+    def to_dict(self) -> dict[str, float | str | None]:
+        """The constants by name, except the suboptimality gap, whose computation may take long."""
+        return {
+            "regime": str(self.regime),
+            "value": self.value,
+            "revenue_without_floors": self.revenue_without_floors,
+            "price_of_guarantees": self.price_of_guarantees,
+            "feasibility_margin": self.feasibility_margin,
+            "performance_sensitivity": self.performance_sensitivity,
+        }
+
+    def to_frame(self, by: str = "constant", *, kind: FrameKind | None = None) -> Any:
+        """A frame of the constants, NaN where there is none; with by="floor" or "pair", of the plan.
+
+        `kind` is "polars" or "pandas", by default whichever is installed.
+        """
+        if choice("by", by, ("constant", "floor", "pair")) != "constant":
+            return self.plan.to_frame(by, kind=kind)
+        constants = {name: value for name, value in self.to_dict().items() if name != "regime"}
+        values = [math.nan if value is None else value for value in constants.values()]
+        return frame_of({"constant": list(constants), "value": values}, kind)
+
+    def _repr_html_(self) -> str:
+        title = html_title("Analysis", f"the floors are {self.regime}")
+        return html_of(title, html_facts(self.to_dict()), *self.plan._html_parts())
 
     @property
     def value(self) -> float | None:
@@ -196,7 +228,7 @@ def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> An
     >>> found.value, found.feasibility_margin, found.performance_sensitivity
     (5.25, 0.25, 2.0)
     """
-    whole("candidate_limit", candidate_limit, 0, math.inf)
+    candidate_limit = whole("candidate_limit", candidate_limit, 0, math.inf)
     best = plan_over_all_floors(instance)
     without_floors = float(instance.weighted_means.max(axis=0).sum())
     problem = _SlackProblem.above(instance)
@@ -375,7 +407,10 @@ def _candidates(instance: Instance) -> Iterator[ActiveSet]:
 def _check(instance: Instance, active_set: ActiveSet) -> None:
     instance_of("active_set", active_set, ActiveSet)
     for row in items("floors of a candidate", active_set.floors, "rows"):
-        whole("floors of a candidate", row, 0, len(instance.floors) - 1)
+        if not is_whole(row) or not 0 <= row < len(instance.floors):
+            raise InvalidInputError(
+                f"floors of a candidate must be rows from 0 to {len(instance.floors) - 1}, got {shown(row)}."
+            )
     shape = (instance.n_arms, instance.n_contexts)
     for pair in items("pairs of a candidate", active_set.pairs, "(arm, context)"):
         known = isinstance(pair, tuple) and len(pair) == 2

@@ -1,16 +1,41 @@
-"""Tables in Parquet files, each written whole or not at all, with a header that says what they hold."""
+"""Frames from columns, and tables in Parquet files, each written whole or not at all, with a header."""
 
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Literal, get_args
 
 from arcbandit.errors import InvalidInputError, MissingExtraError
-from arcbandit.inputs.values import file_path
+from arcbandit.inputs.values import choice, file_path
 
 HEADER_KEY = "arcbandit"  # of the header in the file's metadata
 FIRST_KIND = "trace"  # of the first files, whose headers do not name their kind
+
+FrameKind = Literal["polars", "pandas"]  # of these, the first that is installed is the default
+
+
+def frame_of(columns: Mapping[str, Any], kind: FrameKind | None = None) -> Any:
+    """A frame of polars or pandas from columns of equal length.
+
+    >>> frame_of({"arm": ["a", "b"], "share": [0.5, 0.5]}, "pandas").shape
+    (2, 2)
+    """
+    choice("kind", kind, (*get_args(FrameKind), None))
+    if kind is None:
+        kind = "polars" if _is_installed("polars") or not _is_installed("pandas") else "pandas"
+    if kind == "polars":
+        return import_polars().DataFrame(dict(columns))
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("pandas", "pandas") from None
+    return pandas.DataFrame(dict(columns))
+
+
+def _is_installed(module: str) -> bool:
+    return find_spec(module) is not None
 
 
 def write_table(

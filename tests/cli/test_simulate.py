@@ -165,7 +165,7 @@ class TestFiles:
         ),
         (["nu", "--policy", "olp", "--policy", "olp"], "only once"),
         (["nu", "--horizon", "0"], "--horizon must be a whole number from 1 to 9007199254740992"),
-        (["nu", "--horizon", "1e9"], "--horizon"),
+        (["nu", "--horizon", "1.5"], "--horizon"),
         (["nu", "--horizon", "1000000000000000000000"], "--horizon must be a whole number from 1 to 9007199254740992"),
         (["nu", "--epochs", "0"], "--epochs must be a whole number from 1"),
         (["nu", "--seed", "-1"], "--seed must be a whole number from 0"),

@@ -6,7 +6,9 @@ import threading
 import pytest
 
 from arcbandit.compilation import cache
+from arcbandit.compilation import compile as compile_module
 from arcbandit.compilation.compile import bound, entry_kernel, kernel
+from arcbandit.errors import CacheWarning
 from tests.compilation.small_package import CALL_SMALL, INNER, lines
 from tests.kernels.modes import COMPILED
 
@@ -49,6 +51,7 @@ print(gc.isenabled())
 """
 BOUND = """
 from arcbandit.compilation.compile import bound, entry_kernel, kernel
+from arcbandit.errors import CacheWarning
 
 rule = None
 
@@ -108,10 +111,31 @@ class TestTheFolder:
         assert cache.cache_root() == tmp_path / "home" / ".cache" / "arcbandit"
 
     def test_is_none_where_nothing_can_be_written(self, tmp_path, monkeypatch):
-        """A file stands where the folder would be: no folder, no error."""
+        """A file stands where the folder would be: no folder, no error, and one warning that says what to do."""
         (tmp_path / "file").touch()
         monkeypatch.setenv(cache.CACHE_VARIABLE, str(tmp_path / "file"))
-        assert cache.cache_folder("word") is None
+        cache._refused.cache_clear()
+        with pytest.warns(CacheWarning, match=r"cannot be kept in .*file .*ARCBANDIT_CACHE_DIR") as said:
+            assert [cache.cache_folder(name) for name in ("word", "other")] == [None, None]
+        assert len(said) == 1
+
+    def test_is_none_without_a_home(self, monkeypatch):
+        """Then there is no folder to name."""
+
+        def homeless():
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.setattr(cache, "cache_root", homeless)
+        cache._refused.cache_clear()
+        with pytest.warns(CacheWarning, match=r"cannot be kept in the cache folder \(Could not determine"):
+            assert cache.cache_folder("word") is None
+
+    def test_is_kept_once_code_is_in_it(self, tmp_path):
+        assert not cache.is_kept(None)
+        assert not cache.is_kept(tmp_path)
+        (tmp_path / "module").mkdir()
+        (tmp_path / "module" / "kernel.nbi").touch()
+        assert cache.is_kept(tmp_path)
 
     def test_is_that_of_each_thread_and_afterwards_as_before(self, tmp_path):
         """Numba has one setting for all: threads that compile at once must not take each other's."""
@@ -143,7 +167,8 @@ def test_without_a_folder_kernels_compile_uncached(small_package, settings, tmp_
     """The answer comes all the same, and no process finds anything to load."""
     (tmp_path / "file").touch()
     for _ in range(2):
-        assert lines(CALL_SMALL, **settings | {"ARCBANDIT_CACHE_DIR": tmp_path / "file"}) == ["21.0 0 1"]
+        unkept = settings | {"ARCBANDIT_CACHE_DIR": tmp_path / "file", "PYTHONWARNINGS": "ignore"}
+        assert lines(CALL_SMALL, **unkept) == ["21.0 0 1"]
 
 
 @pytest.mark.slow
@@ -269,3 +294,29 @@ def test_disabled_compilation_leaves_plain_functions(small_package, settings):
         "print(type(outer.compiled).__name__, outer.compiled is outer.py_func, type(scaled).__name__, outer(1))"
     )
     assert lines(script, **settings, NUMBA_DISABLE_JIT=1) == ["function True function 3.0"]
+
+
+@pytest.mark.skipif(not COMPILED, reason="plain Python is not compiled")
+def test_a_process_says_once_that_it_compiles_and_nothing_if_all_is_on_disk(tmp_path, monkeypatch):
+    """People would wonder why nothing happens."""
+    told = []
+    monkeypatch.setenv(cache.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(compile_module, "tell", told.append)
+    monkeypatch.setattr(compile_module, "compiled_here", [])
+    monkeypatch.setattr(compile_module, "loaded_here", [])
+    for add in (1.0, 2.0):
+        assert entry_kernel(plus(add))(1.0) == 1.0 + add
+    assert len(told) == 1
+    assert "compiling" in told[0]
+    assert str(tmp_path) in told[0]
+    assert len(compile_module.compiled_here) == 2
+    monkeypatch.setattr(compile_module, "compiled_here", [])
+    assert entry_kernel(plus(1.0))(1.0) == 2.0
+    assert (len(told), compile_module.compiled_here, len(compile_module.loaded_here)) == (1, [], 1)
+
+
+def plus(amount):
+    def added(value):
+        return value + amount
+
+    return added

@@ -111,6 +111,16 @@ class TestStatus:
         serve(policy, 100)
         assert len(repr(policy.status())) < 200
         assert len(str(policy.status()).splitlines()) == 4
+        assert policy.status()._repr_html_().count("<table") == 3
+
+    @pytest.mark.parametrize("kind", ["pandas", "polars"])
+    def test_frames_have_a_row_per_floor_context_and_pair(self, kind):
+        policy = platform()
+        serve(policy, 20)
+        for by, rows in (("floor", 2), ("context", 2), ("pair", 4)):
+            assert policy.status().to_frame(by, kind=kind).shape[0] == rows
+        with pytest.raises(InvalidInputError, match="by"):
+            policy.status().to_frame("moon")
 
     def test_bad_tolerances_are_refused(self):
         with pytest.raises(InvalidInputError, match="tolerance"):

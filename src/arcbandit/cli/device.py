@@ -1,10 +1,8 @@
 """The option `--device`, shared by the verbs that play rounds."""
 
-from typing import Literal
-
 from arcbandit.errors import InvalidInputError, MissingExtraError
+from arcbandit.simulation.choices import Device
 
-Device = Literal["cpu", "cuda", "auto"]
 DEVICE_HELP = (
     "Where rounds are played; cuda is an NVIDIA GPU, with one epoch per thread, and needs the extra `cuda`; auto is "
     "cuda if available, otherwise cpu."

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from arcbandit.cli.wide_tables import natural_width, print_in_parts, print_whole
 from arcbandit.cli.wording import SHORT_NAME, decimals_of, figure, figures, label, percent, same_decimals
 
 if TYPE_CHECKING:
@@ -131,13 +132,12 @@ def _print_allocation(console: Console, answer: "Answer") -> None:
         title = "Plan of the same share"
     if instance.n_contexts <= MOST_CONTEXTS_AS_COLUMNS and instance.n_arms <= MOST_ROWS:
         matrix = _allocation_matrix(answer)
-        unbounded = console.options.update(width=10 * console.width)  # a measure never exceeds the width it is given
-        if console.measure(matrix, options=unbounded).maximum <= console.width:
+        if natural_width(console, matrix) <= console.width:
             _heading(console, title, "share of each context (column) given to each arm (row)")
             console.print(matrix)
             return
     _heading(console, title, "arms played in each context, with their shares")
-    console.print(_allocation_list(answer, console.width))
+    print_whole(console, _allocation_list(answer, console.width))
     if instance.n_contexts > MOST_ROWS:
         _print_remainder(console, instance.n_contexts - MOST_ROWS, "more context")
 
@@ -200,7 +200,7 @@ def _print_floors(console: Console, answer: "Answer") -> None:
     remark = "slack is revenue above the floor; floor price is what its last unit costs"
     _heading(console, "Arms", remark if answer.feasible else "revenue per round against each floor")
     extra = {} if largest is None else {"could be": largest.tolist()}
-    console.print(_floor_table("arm", instance.arms, floors, extra, console.width, feasible=answer.feasible))
+    _print_floor_table(console, "arm", instance.arms, floors, extra, feasible=answer.feasible)
     if instance.n_arms > MOST_ROWS:
         _print_remainder(console, instance.n_arms - MOST_ROWS, "less tight arm")
     if extra:
@@ -213,20 +213,20 @@ def _print_group_floors(console: Console, answer: "Answer") -> None:
         return
     names = [f"{group.name} ({_counted(len(group.arms), 'arm')})" for group in groups]
     _heading(console, "Groups", "floors on what several arms earn together")
-    console.print(_floor_table("group", names, floors, {}, console.width, feasible=answer.feasible))
+    _print_floor_table(console, "group", names, floors, {}, feasible=answer.feasible)
     if len(groups) > MOST_ROWS:
         _print_remainder(console, len(groups) - MOST_ROWS, "less tight group")
 
 
-def _floor_table(
+def _print_floor_table(
+    console: Console,
     kind: str,
     names: Sequence[str],
     floors: "PlannedFloors",
     extra: dict[str, list[float]],
-    width: int,
     *,
     feasible: bool,
-) -> Table:
+) -> None:
     """The floors of one kind by name; `extra` has further columns."""
     rows = floors.rows_of(kind)
     revenue, prices, active = (column[rows].tolist() for column in (floors.revenue, floors.prices, floors.active))
@@ -242,14 +242,18 @@ def _floor_table(
         ]
     else:
         columns["the floor is"] = ["missed" if missing else "met" for missing in shortfall]
-    table = _table(kind, *columns, left=(kind, "the floor is"))
     # A reader looks for the tightest floors.
     tightest = sorted(range(len(names)), key=lambda row: (slack[row], -prices[row]))[:MOST_ROWS]
-    taken = sum(2 + max(map(len, [name, *column])) for name, column in columns.items())
-    room = min(max(width - taken, SHORT_NAME), LONG_NAME)
-    for row in sorted(tightest):
-        table.add_row(label(names[row], room), *(column[row] for column in columns.values()))
-    return table
+
+    def table_of(headings: Sequence[str]) -> Table:
+        table = _table(kind, *headings, left=(kind, "the floor is"))
+        taken = sum(2 + max(map(len, [heading, *columns[heading]])) for heading in headings)
+        room = min(max(console.width - taken, SHORT_NAME), LONG_NAME)
+        for row in sorted(tightest):
+            table.add_row(label(names[row], room), *(columns[heading][row] for heading in headings))
+        return table
+
+    print_in_parts(console, table_of, list(columns))
 
 
 def _print_constants(console: Console, answer: "Answer") -> None:

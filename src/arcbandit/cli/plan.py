@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from arcbandit.errors import UnknownNameError
+from arcbandit.inputs.similar import did_you_mean
 
 if TYPE_CHECKING:
     from arcbandit.cli.documents import Answer
@@ -81,8 +82,10 @@ def find_instance(name: str) -> "Instance":
     try:
         return paper_instance(name)
     except UnknownNameError as error:
+        hint = did_you_mean(name.partition(":")[0], PAPER_INSTANCES)
         raise UnknownNameError(
-            f"{name!r} is neither a file nor one of the paper's instances, which are {', '.join(PAPER_INSTANCES)}."
+            f"{name!r} is neither a file nor one of the paper's instances{hint}, "
+            f"which are {', '.join(PAPER_INSTANCES)}."
         ) from error
 
 

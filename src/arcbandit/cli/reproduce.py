@@ -2,13 +2,15 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from arcbandit.cli.device import DEVICE_HELP, Device, check_device
+from arcbandit.cli.counts import count
+from arcbandit.cli.device import DEVICE_HELP, check_device
 from arcbandit.errors import ArcbanditError
+from arcbandit.simulation.choices import Device
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from arcbandit.experiments.reproduce import Reproduction
     from arcbandit.experiments.result import Result
+    from arcbandit.report.tables import NumberTable
 
 DEFAULT_FOLDER = "reproduction"
 STYLES = {
@@ -39,16 +42,25 @@ def reproduce(
         Parameter(name="--list", negative=(), show_default=False, help="List the experiments instead of running them."),
     ] = False,
     horizon: Annotated[
-        int | None, Parameter(show_default=False, help="Rounds per epoch; by default each experiment's own.")
+        int | None,
+        Parameter(converter=count, show_default=False, help="Rounds per epoch; by default each experiment's own."),
     ] = None,
     epochs: Annotated[
         int | None,
-        Parameter(show_default=False, help="Runs per policy; by default the paper's 5. Try 100 for intervals."),
+        Parameter(
+            converter=count,
+            show_default=False,
+            help="Runs per policy; by default the paper's 5. Try 100 for intervals.",
+        ),
     ] = None,
-    seed: Annotated[int, Parameter(help="The same seed gives the same numbers.")] = 0,
+    seed: Annotated[int, Parameter(converter=count, help="The same seed gives the same numbers.")] = 0,
     jobs: Annotated[
         int | None,
-        Parameter(show_default=False, help="Workers, by default one per processor; the numbers do not depend on it."),
+        Parameter(
+            converter=count,
+            show_default=False,
+            help="Workers, by default one per processor; the numbers do not depend on it.",
+        ),
     ] = None,
     device: Annotated[
         Device,
@@ -225,15 +237,22 @@ def _print_tables(console: "Console", result: "Result") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from arcbandit.cli.wide_tables import print_in_parts
+
     device = result.experiment.settings_of(result.recorded)["device"]
     for shown in result.tables:
         remark = f"  {device}, {result.seconds:.1f} s; {shown.title[0].lower()}{shown.title[1:]}"
         title = result.experiment.title_of(result.recorded)
         console.print(Text(title, style="bold").append(remark, style="not bold dim"))
-        lines = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-        for place, heading in enumerate(shown.header):
-            lines.add_column(heading, justify="right" if place else "left", no_wrap=True)
-        for row in shown.rows:
-            lines.add_row(*row)
-        console.print(lines)
+
+        def lines(headings: Sequence[str], shown: "NumberTable" = shown) -> Table:
+            table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+            places = [0, *(shown.header.index(heading) for heading in headings)]
+            for place in places:
+                table.add_column(shown.header[place], justify="right" if place else "left", no_wrap=True)
+            for row in shown.rows:
+                table.add_row(*(row[place] for place in places))
+            return table
+
+        print_in_parts(console, lines, shown.header[1:])
         console.print()

@@ -1,15 +1,19 @@
 """`arcbandit simulate`: policies side by side on an instance."""
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from arcbandit.cli.device import DEVICE_HELP, Device, check_device
+from arcbandit.cli.counts import count
+from arcbandit.cli.device import DEVICE_HELP, check_device
 from arcbandit.errors import InvalidInputError, MissingExtraError
+from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import LONGEST_HORIZON, known_name, whole
+from arcbandit.simulation.choices import Device
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_POLICIES = ("blp", "olp", "oplp")
 TRACE_SUFFIX = ".parquet"
+WINDOW_COLUMNS = ("expected", "realised")
 ESTIMATE_CONTEXTS = "estimate_contexts"
 WHEN_INFEASIBLE = "when_infeasible"
 SETTINGS = (ESTIMATE_CONTEXTS, WHEN_INFEASIBLE)
@@ -43,12 +48,16 @@ def simulate(
             f"By default {', '.join(DEFAULT_POLICIES)}.",
         ),
     ] = None,
-    horizon: Annotated[int, Parameter(help="Rounds per epoch.")] = 50_000,
-    epochs: Annotated[int, Parameter(help="Independent runs per policy.")] = 5,
-    seed: Annotated[int, Parameter(help="The same seed gives the same numbers.")] = 0,
+    horizon: Annotated[int, Parameter(converter=count, help="Rounds per epoch.")] = 50_000,
+    epochs: Annotated[int, Parameter(converter=count, help="Independent runs per policy.")] = 5,
+    seed: Annotated[int, Parameter(converter=count, help="The same seed gives the same numbers.")] = 0,
     jobs: Annotated[
         int | None,
-        Parameter(show_default=False, help="Workers, by default one per processor; the numbers do not depend on it."),
+        Parameter(
+            converter=count,
+            show_default=False,
+            help="Workers, by default one per processor; the numbers do not depend on it.",
+        ),
     ] = None,
     device: Annotated[Device, Parameter(help=DEVICE_HELP)] = "cpu",
     keep: Annotated[
@@ -64,7 +73,11 @@ def simulate(
     ] = "gaussian",
     window: Annotated[
         int | None,
-        Parameter(show_default=False, help="Report each floor's worst shortfall over windows of this many rounds."),
+        Parameter(
+            converter=count,
+            show_default=False,
+            help="Report each floor's worst shortfall over windows of this many rounds.",
+        ),
     ] = None,
     out: Annotated[
         str | None,
@@ -170,7 +183,8 @@ def _policy(choice: str) -> "Policy":
     for part in dials.split(",") if colon else ():
         dial, equals, text = (piece.strip() for piece in part.partition("="))
         if dial not in known:
-            raise InvalidInputError(f"Policy {name} has no dial {dial!r}; it has {', '.join(known)}.")
+            hint = did_you_mean(dial, known)
+            raise InvalidInputError(f"Policy {name} has no dial {dial!r}{hint}; it has {', '.join(known)}.")
         if not equals or dial in settings:
             raise InvalidInputError(f"Dial {dial} of policy {name} must be given once, as {dial}=value, got {part!r}.")
         settings[dial] = _dial_value(name, dial, known[dial], text)
@@ -220,10 +234,10 @@ def _check_targets(out: str | None, plot: str | None) -> None:
 
 
 @contextlib.contextmanager
-def _progress(total: int) -> "Iterator[Callable[[int], None] | None]":
+def _progress(total: int) -> "Iterator[Callable[[int], None] | bool]":
     """A bar in a terminal, and nothing in a log."""
     if not sys.stderr.isatty():
-        yield None
+        yield False
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -238,6 +252,7 @@ def _print_all(name: str, results: "Results") -> None:
     from rich.text import Text
 
     from arcbandit.cli.layout import printing
+    from arcbandit.cli.wide_tables import print_in_parts
     from arcbandit.report.tables import best_policy
 
     best = best_policy(results)
@@ -256,7 +271,7 @@ def _print_all(name: str, results: "Results") -> None:
             remark = "  shortfall per round; below 0 is revenue above the floor"
             title = f"Worst window of {results.settings['window']:,} rounds"
             console.print(Text(title, style="bold").append(remark, style="not bold dim"))
-            console.print(_windows(results))
+            print_in_parts(console, functools.partial(_windows, results), WINDOW_COLUMNS)
 
 
 def _columns(*names: str, left: int) -> "Table":
@@ -269,24 +284,18 @@ def _columns(*names: str, left: int) -> "Table":
 
 
 def _print_results(console: "Console", results: "Results", best: str | None) -> None:
-    """All columns in one table or, if that is too wide, sums and shares in two; numbers are never cut."""
+    """All columns in one table or, if that is too wide, sums and shares in two or more; numbers are never cut."""
+    from arcbandit.cli.wide_tables import natural_width, print_in_parts
     from arcbandit.report.tables import COLUMNS, SUM_COLUMNS
 
     headings = [column.heading for column in COLUMNS]
-    whole = _results(results, best, headings)
-    if _width(console, whole) <= console.width:
-        console.print(whole)
+    make = functools.partial(_results, results, best)
+    if natural_width(console, make(headings)) <= console.width:
+        print_in_parts(console, make, headings)
         return
-    for part in (headings[: len(SUM_COLUMNS)], headings[len(SUM_COLUMNS) :]):
-        table = _results(results, best, part)
-        console.print(table, width=max(_width(console, table), console.width), crop=False)
-        if part[-1] != headings[-1]:
-            console.print()
-
-
-def _width(console: "Console", table: "Table") -> int:
-    # A measure never exceeds the width it is given.
-    return console.measure(table, options=console.options.update(width=10 * console.width)).maximum
+    print_in_parts(console, make, headings[: len(SUM_COLUMNS)])
+    console.print()
+    print_in_parts(console, make, headings[len(SUM_COLUMNS) :])
 
 
 def _results(results: "Results", best: str | None, headings: Sequence[str]) -> "Table":
@@ -321,19 +330,19 @@ def _reading(results: "Results", best: str | None) -> "Table":
     return table
 
 
-def _windows(results: "Results") -> "Table":
+def _windows(results: "Results", headings: Sequence[str]) -> "Table":
     from rich.text import Text
 
     from arcbandit.cli.wording import label
-    from arcbandit.report.tables import broken_label, window_rows, written
+    from arcbandit.estimates import written
+    from arcbandit.report.tables import broken_label, window_rows
 
-    table = _columns("policy", "floor of", "expected", "realised", left=2)
+    table = _columns("policy", "floor of", *headings, left=2)
     for policy in results.policies:
         rows = [row for row in window_rows(results) if row.policy == policy]
         table.add_row(
             Text("\n".join(broken_label(policy))),
             Text("\n".join(label(row.floor) for row in rows)),
-            "\n".join(written(row.expected) for row in rows),
-            "\n".join(written(row.realised) for row in rows),
+            *("\n".join(written(getattr(row, heading)) for row in rows) for heading in headings),
         )
     return table

@@ -1,13 +1,17 @@
 """Where compiled code is kept between processes."""
 
+import functools
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numba
+
+from arcbandit.errors import CacheWarning
+from arcbandit.notes import warn
 
 CACHE_VARIABLE = "ARCBANDIT_CACHE_DIR"
 _setting = threading.RLock()  # held while Numba's setting is ours
@@ -24,13 +28,35 @@ def cache_root() -> Path:
 
 
 def cache_folder(name: str) -> Path | None:
-    """The folder of that name in the cache; None if it cannot be written."""
+    """The folder of that name in the cache; None, with a warning, if it cannot be written."""
     try:
         folder = cache_root() / name
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):
-        return None
-    return folder if os.access(folder, os.W_OK) else None
+    except (OSError, RuntimeError) as error:
+        return _refused(getattr(error, "strerror", None) or str(error))
+    return folder if os.access(folder, os.W_OK) else _refused("Permission denied")
+
+
+@functools.cache
+def _refused(reason: str) -> None:
+    """Say once that nothing can be kept."""
+    warn(
+        f"Compiled code cannot be kept in {_called(cache_root)} ({reason}), so every process compiles it again, for "
+        f"about half a minute per policy. Let {CACHE_VARIABLE} name a folder that can be written.",
+        CacheWarning,
+    )
+
+
+def _called(root: Callable[[], Path]) -> str:
+    try:
+        return str(root())
+    except RuntimeError:  # there is no home folder
+        return "the cache folder"
+
+
+def is_kept(folder: Path | None) -> bool:
+    """Whether compiled code is in a folder of the cache."""
+    return folder is not None and next(folder.rglob("*.nbi"), None) is not None
 
 
 def cache_on_disk(dispatcher: Any, folder: Path) -> None:

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numba
 
-from arcbandit.compilation.cache import cache_folder, numba_caching_in
+from arcbandit.compilation.cache import cache_folder, is_kept, numba_caching_in
 from arcbandit.compilation.enum_indices import accept_members
 from arcbandit.compilation.fingerprint import compiler_fingerprint, fingerprint
+from arcbandit.notes import tell
 
 PLAIN_VARIABLE = "ARCBANDIT_PLAIN_NUMBA"
 # The file that records whether a way to compile works.
@@ -156,6 +157,19 @@ def _marked(compiled: Any, decorator: str) -> Any:
     return compiled
 
 
+# The entries that this process asked for: those that it had to compile, and those that it found on disk.
+compiled_here: list[str] = []
+loaded_here: list[str] = []
+
+
+def _announce(folder: Path | None) -> None:
+    """Say once per process that it compiles, to people who would wonder why nothing happens."""
+    if len(compiled_here) > 1:
+        return
+    kept = f", and is kept in {folder.parent}" if folder is not None else ""
+    tell(f"compiling, which takes about half a minute for the first policy and less for others{kept}")
+
+
 class Entry:
     """A kernel that Python calls: compiled at its first call, or loaded from disk, with all that it calls."""
 
@@ -169,7 +183,13 @@ class Entry:
         if config.DISABLE_JIT:
             return self.py_func
         way = chosen_way()
-        return _entry(way.find(), cache_folder(fingerprint(self.py_func) + way.suffix), self.py_func)
+        folder = cache_folder(fingerprint(self.py_func) + way.suffix)
+        if is_kept(folder):
+            loaded_here.append(self.py_func.__qualname__)
+        else:
+            compiled_here.append(self.py_func.__qualname__)
+            _announce(folder)
+        return _entry(way.find(), folder, self.py_func)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the kernel."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from arcbandit.estimates import Estimate
+from arcbandit.estimates import Estimate, written
 from arcbandit.experiments.experiment import (
     Claim,
     Experiment,
@@ -20,7 +20,7 @@ from arcbandit.experiments.net_growth import net_exponent, within
 from arcbandit.policies.linear_program import LinearProgramRule
 from arcbandit.report.charts import Chart, Line, Sheet
 from arcbandit.report.metric_charts import metric_chart
-from arcbandit.report.tables import NumberTable, written
+from arcbandit.report.tables import NumberTable
 
 CAUTIONS = {"caution −0.5": -0.5, "caution −0.25": -0.25}
 PLACES = {"caution −0.5": 3, "caution −0.25": 2}  # in the order of colours; policies by name have their own

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from arcbandit.estimates import Estimate, estimate
-from arcbandit.report.tables import NumberTable, result_table, written
+from arcbandit.estimates import Estimate, estimate, written
+from arcbandit.report.tables import NumberTable, result_table
 from arcbandit.simulation.trace import Trace
 
 PAPER_EPOCHS = 5

@@ -12,6 +12,7 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
 from arcbandit.report.charts import Sheet
 from arcbandit.report.tables import NumberTable
+from arcbandit.simulation.choices import Device
 from arcbandit.simulation.epoch import Progress
 from arcbandit.simulation.run import fits_device
 from arcbandit.simulation.summary import Summary
@@ -31,7 +32,7 @@ class Settings(NamedTuple):
     epochs: int
     seed: int
     jobs: int | None
-    device: str = "cpu"  # or "cuda", which must be available
+    device: Device = "cpu"  # or "cuda", which must be available
 
 
 class Run(NamedTuple):
@@ -173,7 +174,7 @@ class Experiment:
         epochs: int | None = None,
         seed: int = 0,
         jobs: int | None = None,
-        device: str = "cpu",
+        device: Device = "cpu",
     ) -> Settings:
         """The experiment's own settings, except for those that are given."""
         return Settings(horizon or self.horizon, epochs or self.epochs, seed, jobs, device)
@@ -235,7 +236,7 @@ class Experiment:
         )
 
 
-def device_for(epochs: int, settings: Settings) -> str:
+def device_for(epochs: int, settings: Settings) -> Device:
     """The device of the settings if that many epochs are worth it, otherwise the CPU."""
     return settings.device if epochs >= FEWEST_ON_DEVICE else "cpu"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from arcbandit.estimates import Estimate, estimate
+from arcbandit.estimates import Estimate, estimate, written
 from arcbandit.experiments.epochs import EPOCHS
 from arcbandit.experiments.experiment import (
     Claim,
@@ -29,7 +29,7 @@ from arcbandit.experiments.growth import BELOW_ROOT, high_end, low_end, mean_exp
 from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.policies.registry import POLICIES
 from arcbandit.report.charts import Chart, Line, Sheet
-from arcbandit.report.tables import NumberTable, written
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.epoch import Progress
 
 # The linear-program rule with default dials is BLP.

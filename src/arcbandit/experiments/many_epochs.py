@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.estimates import Estimate, estimate
+from arcbandit.estimates import Estimate, estimate, written
 from arcbandit.experiments import regret_and_violation
 from arcbandit.experiments.experiment import Experiment, Recorded, Run, Settings, named
 from arcbandit.experiments.growth import late_exponents
 from arcbandit.report.charts import Sheet
 from arcbandit.report.epoch_charts import NAMED_SHARES, band_chart, density_chart, quantiles, share_at_zero
-from arcbandit.report.tables import NumberTable, written, written_quantile, written_share
+from arcbandit.report.tables import NumberTable, written_quantile, written_share
 from arcbandit.simulation.fold import QUANTILE_ERROR
 from arcbandit.simulation.metrics import METRICS
 from arcbandit.simulation.summary import Summary

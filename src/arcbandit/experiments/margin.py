@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from arcbandit.estimates import Estimate, estimate
+from arcbandit.estimates import Estimate, estimate, written
 from arcbandit.experiments.epochs import EPOCHS, PAPER_EPOCHS, beside, first_epochs
 from arcbandit.experiments.experiment import (
     Claim,
@@ -33,7 +33,7 @@ from arcbandit.experiments.growth import (
 from arcbandit.experiments.shares import wilson
 from arcbandit.report.charts import Chart, Line, Sheet
 from arcbandit.report.metric_charts import GUIDE_DISTANCE, metric_line, metric_text
-from arcbandit.report.tables import NumberTable, written
+from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.trace import Trace
 
 MARGINS = (0.001, 0.01, 0.1, 1.0)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import is_real, shown
 from arcbandit.instance import Instance
 
@@ -209,7 +210,8 @@ def paper_instance(text: str) -> Instance:
         raise UnknownNameError(f"Paper instance must be one of {', '.join(PAPER_INSTANCES)}, got {shown(text)}.")
     name, colon, argument = text.partition(":")
     if name not in PAPER_INSTANCES:
-        raise UnknownNameError(f"Paper instance must be one of {', '.join(PAPER_INSTANCES)}, got {name!r}.")
+        hint = did_you_mean(name, PAPER_INSTANCES)
+        raise UnknownNameError(f"Paper instance must be one of {', '.join(PAPER_INSTANCES)}, got {name!r}{hint}.")
     entry = PAPER_INSTANCES[name]
     if not colon:
         return entry.build()

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.errors import InvalidInputError
 from arcbandit.experiments import (
     between,
     greedy_failure,
@@ -39,7 +39,7 @@ from arcbandit.experiments.paper_instances import nu
 from arcbandit.experiments.played import Played
 from arcbandit.experiments.result import Result
 from arcbandit.experiments.telling import FIGURES_FOLDER, Drawn, draw
-from arcbandit.inputs.values import whole
+from arcbandit.inputs.values import known_name, whole
 from arcbandit.report.files import write_whole
 from arcbandit.report.look import check_matplotlib
 from arcbandit.report.pencil import draw_here, other_process
@@ -134,8 +134,7 @@ class Reproduction:
 def find(names: Sequence[str], *, on_device: bool = False) -> tuple[Experiment, ...]:
     """The experiments of these names, or all; on a GPU each is followed by the one to be played after it."""
     for name in names:
-        if name not in EXPERIMENTS:
-            raise UnknownNameError(f"There is no experiment {name!r}; known are {', '.join(EXPERIMENTS)}.")
+        known_name("experiment", name, EXPERIMENTS)
     usual = [name for name, one in EXPERIMENTS.items() if one.on_device_after is None]
     chosen = []
     for name in names or usual:
@@ -166,10 +165,12 @@ def reproduce(
     With `device` "cuda" a GPU plays what fits on it; "auto" uses a GPU if available. The paper's main experiment is
     then also played over `many` epochs. `on_result` is called with each result as soon as it is there.
     """
-    for name, value in (("horizon", horizon), ("epochs", epochs), ("jobs", jobs), ("many", many)):
-        if value is not None:
-            whole(name, value, 1)
-    whole("seed", seed, 0)
+    horizon, epochs, jobs = (
+        None if value is None else whole(name, value, 1)
+        for name, value in (("horizon", horizon), ("epochs", epochs), ("jobs", jobs))
+    )
+    many = whole("many", many, 1)
+    seed = whole("seed", seed, 0)
     find(names)
     on_device = use_cuda(device)
     chosen = find(names, on_device=on_device)

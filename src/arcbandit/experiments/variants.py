@@ -5,7 +5,7 @@ both rules with the radii of a linear bandit.
 """
 
 import math
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from arcbandit.kernels.planner import forget_allocation
 from arcbandit.policies.linear_program import LinearProgramRule
@@ -23,6 +23,9 @@ from arcbandit.rules import (
     outcome_of_fallback,
     plan_with_bounds,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.policies.settings import Settings
 
 
 @kernel
@@ -72,6 +75,10 @@ class OPLPWithCountFloor(LinearProgramRule):
     allocate = staticmethod(allocate_with_count_floor)
     dials: ClassVar[tuple[Dial, ...]] = (Dial("share", 0.05, "plays of each pair, in units of log(1 + t)^2", low=0.0),)
     preset: ClassVar = {"optimism": 1.0, "caution": -1.0}
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, share: float = 0.05, **settings: Unpack[Settings]) -> None: ...
 
 
 @kernel

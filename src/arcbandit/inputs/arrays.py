@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.errors import InvalidInputError
+from arcbandit.errors import InvalidInputError, ScaledProbabilitiesWarning
 from arcbandit.inputs.frames import has_labels
 from arcbandit.inputs.values import LARGEST_NUMBER, is_whole
+from arcbandit.notes import warn
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-PROBABILITY_SUM_TOLERANCE = 1e-9
+PROBABILITY_SUM_TOLERANCE = 1e-9  # by how much rounding may make a sum miss 1
+SCALED_SUM_TOLERANCE = 1e-6  # sums that miss 1 by less, as those of printed decimals do, are scaled
 
 
 class Axis(NamedTuple):
@@ -78,11 +80,15 @@ def check_amounts(field: str, array: Floats, *axes: Axis, signed: bool = True) -
             )
 
 
-def check_sum_is_one(field: str, probabilities: Floats) -> None:
-    """Refuse probabilities that do not sum to 1."""
+def summing_to_one(field: str, probabilities: Floats) -> Floats:
+    """The probabilities, scaled with a warning if they miss a sum of 1 by more than rounding; refused if by much."""
     total = math.fsum(probabilities)
-    if abs(total - 1) > PROBABILITY_SUM_TOLERANCE:
-        raise InvalidInputError(f"{field} must sum to 1 (within {PROBABILITY_SUM_TOLERANCE:g}), got {total!r}.")
+    if abs(total - 1) <= PROBABILITY_SUM_TOLERANCE:
+        return probabilities
+    if not abs(total - 1) <= SCALED_SUM_TOLERANCE + PROBABILITY_SUM_TOLERANCE:
+        raise InvalidInputError(f"{field} must sum to 1 (within {SCALED_SUM_TOLERANCE:g}), got {total!r}.")
+    warn(f"{field} sum to {total!r}; they are divided by it, to sum to 1.", ScaledProbabilitiesWarning)
+    return probabilities / total
 
 
 def flags(field: str, values: Any, shape: tuple[int, ...]) -> Flags:

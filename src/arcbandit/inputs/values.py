@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.inputs.similar import did_you_mean
 
 LARGEST_NUMBER = 1e150  # of rewards, floors and the like: with larger ones, sums and products could overflow
 LARGEST_WHOLE = 2**63 - 1
@@ -52,6 +53,17 @@ def listed(names: Iterable[object]) -> str:
 def is_whole(value: object) -> bool:
     """Whether a value is a whole number, of Python or NumPy, and not a boolean or a time span."""
     return type(value) is int or (isinstance(value, numbers.Integral) and _counts_nothing_else(value))
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is a whole number, also one written as a float: 1e5 counts, 1.5 and True do not."""
+    if is_whole(value) or not is_real(value):
+        return is_whole(value)
+    number: Any = value
+    try:
+        return bool(number == int(number))
+    except (OverflowError, ValueError):  # infinite, or not a number
+        return False
 
 
 def is_real(value: object) -> bool:
@@ -109,8 +121,8 @@ def share(field: str, value: Any) -> float:
 
 
 def whole(field: str, value: Any, least: int, most: float = LARGEST_WHOLE) -> int:
-    """A whole number from `least` to `most`, by default the largest that fits 64 bits."""
-    if not is_whole(value) or not least <= value <= most:
+    """A whole number from `least` to `most`, by default the largest that fits 64 bits; it may be written as 1e5."""
+    if not is_count(value) or not least <= int(value) <= most:
         if most == math.inf:
             limits = f"of at least {least}"
         elif most == LARGEST_WHOLE:
@@ -132,7 +144,9 @@ def choice(field: str, value: Any, choices: Sequence[str | None]) -> Any:
     """One of a few words, or None if that is among them."""
     if not (isinstance(value, str) or value is None) or value not in choices:
         words = [repr(word) for word in choices]
-        raise InvalidInputError(f"{field} must be {', '.join(words[:-1])} or {words[-1]}, got {shown(value)}.")
+        raise InvalidInputError(
+            f"{field} must be {', '.join(words[:-1])} or {words[-1]}, got {shown(value)}{did_you_mean(value, choices)}."
+        )
     return value
 
 
@@ -183,7 +197,8 @@ def known_name(kind: str, value: Any, known: Iterable[str], here: str = "") -> s
     """One of the known names."""
     if not isinstance(value, str) or value not in known:
         joint = "there are" if here else "known are"
-        raise UnknownNameError(f"There is no {kind} {shown(value)}{here}; {joint} {', '.join(known)}.")
+        hint = did_you_mean(value, known)
+        raise UnknownNameError(f"There is no {kind} {shown(value)}{here}{hint}; {joint} {', '.join(known)}.")
     return value
 
 
@@ -195,8 +210,9 @@ def index_of(kind: str, value: Any, known: Mapping[str, int], *, named: bool = T
     elif is_whole(value) and 0 <= value < len(known):
         return int(value)
     names_known = f"one of {listed(known)}, or " if named else ""
+    hint = did_you_mean(value, known) if named else ""
     raise UnknownNameError(
-        f"There is no {kind} {shown(value)}: it must be {names_known}an index from 0 to {len(known) - 1}."
+        f"There is no {kind} {shown(value)}{hint}: it must be {names_known}an index from 0 to {len(known) - 1}."
     )
 
 
@@ -215,7 +231,8 @@ def fields(owner: str, value: Any, required: Sequence[str], optional: Sequence[s
     for key in value:
         if key not in (*required, *optional):
             raise InvalidInputError(
-                f"{owner} must have only the fields {', '.join((*required, *optional))}, got {shown(key)}."
+                f"{owner} must have only the fields {', '.join((*required, *optional))}, "
+                f"got {shown(key)}{did_you_mean(key, (*required, *optional))}."
             )
     for key in required:
         if key not in value:

@@ -9,14 +9,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, InvalidInstanceError
 from arcbandit.floors import FloorKind, Floors, GroupFloor, named_groups
-from arcbandit.inputs.arrays import Axis, check_amounts, check_sum_is_one, matrix, vector
+from arcbandit.inputs.arrays import Axis, check_amounts, matrix, summing_to_one, vector
 from arcbandit.inputs.frames import (
     ARMS,
     CONTEXTS,
@@ -27,8 +27,11 @@ from arcbandit.inputs.frames import (
     by_context,
     in_order,
 )
-from arcbandit.inputs.values import fields, index_of, positive, raised_as, shown
+from arcbandit.inputs.similar import refuse_keywords
+from arcbandit.inputs.values import choice, fields, index_of, positive, raised_as, shown
 from arcbandit.instance.files import read_instance_file, write_instance_file
+from arcbandit.showing import counted, html_heat_map, html_of, html_table, html_title, short
+from arcbandit.tables import FrameKind, frame_of
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column, Table
@@ -71,7 +74,9 @@ class Instance:
         contexts: Sequence[str] | None = None,
         noise_scale: float = 1.0,
         group_floors: Iterable[GroupFloor] = (),
+        **unknown: Never,
     ) -> None:
+        refuse_keywords(type(self), unknown)
         with raised_as(InvalidInstanceError):
             means, floors, probabilities, arms, contexts = _read_problem(
                 "mean_rewards", mean_rewards, revenue_floors, context_probabilities, arms, contexts
@@ -102,8 +107,10 @@ class Instance:
         contexts: Sequence[str] | None = None,
         noise_scale: float = 1.0,
         group_floors: Iterable[GroupFloor] = (),
+        **unknown: Never,
     ) -> Self:
         """Build the instance from its p_c * mu_{k,c}, shape (K, C); labels are used as for `Instance`."""
+        refuse_keywords(cls.from_weighted_means, unknown)
         with raised_as(InvalidInstanceError):
             weighted, floors, probabilities, arm_names, context_names = _read_problem(
                 "weighted_means", weighted_means, revenue_floors, context_probabilities, arms, contexts
@@ -190,6 +197,42 @@ class Instance:
             "group_floors": [group.to_dict() for group in self.group_floors],
         }
 
+    def to_frame(self, by: str = "pair", *, kind: FrameKind | None = None) -> Any:
+        """A frame, one row per pair of an arm and a context or, with by="floor" or "context", per one of these.
+
+        `kind` is "polars" or "pandas", by default whichever is installed.
+
+        >>> from arcbandit import paper_instance
+        >>> paper_instance("nu").to_frame(kind="pandas").columns.tolist()
+        ['arm', 'context', 'mean_reward', 'weighted_mean']
+        """
+        choice("by", by, ("pair", "floor", "context"))
+        if by == "floor":
+            return self.floors.to_frame(kind=kind)
+        if by == "context":
+            shares = self.context_probabilities.copy()
+            return frame_of({"context": list(self.contexts), "probability": shares}, kind)
+        columns = {
+            "arm": [arm for arm in self.arms for _ in self.contexts],
+            "context": list(self.contexts) * self.n_arms,
+            "mean_reward": self.mean_rewards.ravel(),
+            "weighted_mean": self.weighted_means.ravel(),
+        }
+        return frame_of(columns, kind)
+
+    def _repr_html_(self) -> str:
+        headings = [
+            f"{short(name, 20)} ({100 * share:.3g}%)"
+            for name, share in zip(self.contexts, self.context_probabilities.tolist(), strict=True)
+        ]
+        return html_of(
+            html_title("Instance", repr(self)[len("<Instance: ") : -1]),
+            html_title("Mean rewards", "arms are rows; contexts are columns, with their probabilities"),
+            html_heat_map(self.mean_rewards, self.arms, headings, corner="arm", percent=False),
+            html_title("Floors", "revenue per round"),
+            html_table(self.floors.to_dict()),
+        )
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Build the instance that `to_dict` described; weighted_means may replace mean_rewards."""
@@ -231,8 +274,8 @@ class Instance:
         return hash((means, self.floors, self.contexts, self.noise_scale))
 
     def __repr__(self) -> str:
-        groups = f", {len(self.group_floors)} group floors" if self.group_floors else ""
-        size = f"{self.n_arms} arms x {self.n_contexts} contexts"
+        groups = f", {counted(len(self.group_floors), 'group floor')}" if self.group_floors else ""
+        size = f"{counted(self.n_arms, 'arm')} x {counted(self.n_contexts, 'context')}"
         return f"<Instance: {size}, noise scale {self.noise_scale:g}{groups}>"
 
     # A copy made by the default protocol would have writable arrays.
@@ -272,8 +315,13 @@ def _read_problem(field: str, means: Any, floors: Any, probabilities: Any, arms:
         f"{field} has {n_contexts} contexts (columns)",
         context_axis,
     )
-    check_sum_is_one("context_probabilities", shares)
-    return _Problem(checked, amounts, shares, tuple(arm_axis.names), tuple(context_axis.names))
+    return _Problem(
+        checked,
+        amounts,
+        summing_to_one("context_probabilities", shares),
+        tuple(arm_axis.names),
+        tuple(context_axis.names),
+    )
 
 
 def _names(axis: str, agreed: Names | None, count: int, counted: str) -> tuple[str, ...]:

@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from arcbandit.certificate import Certificate
 from arcbandit.floors import FloorKind, Floors
+from arcbandit.inputs.values import choice
 from arcbandit.kernels.program import FEASIBILITY_TOLERANCE, Basis, PlanStatus
+from arcbandit.showing import counted, html_heat_map, html_of, html_table, html_title, number
+from arcbandit.tables import FrameKind, frame_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -19,6 +22,7 @@ ACTIVITY_TOLERANCE = 1e-9
 # A floor lacks what is beyond this part of it, and beyond what rounding of shares makes of its largest coefficient.
 SHORTFALL_TOLERANCE = 4 * FEASIBILITY_TOLERANCE
 ROUNDING = 2e-15
+MOST_MEMBERS_SHOWN = 40  # in the repr of an active set
 
 
 class ActiveSet(NamedTuple):
@@ -29,6 +33,11 @@ class ActiveSet(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.floors) + len(self.pairs)
+
+    def __repr__(self) -> str:
+        if len(self) > MOST_MEMBERS_SHOWN:
+            return f"<ActiveSet: {counted(len(self.floors), 'floor')}, {counted(len(self.pairs), 'pair')}>"
+        return f"ActiveSet(floors={self.floors!r}, pairs={self.pairs!r})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,13 +112,58 @@ class Plan:
     # The part of every floor that is met, the largest for which there is a plan: 1 if OPTIMAL, None for a plan of least
     # shortfall. Below 0 if some floors above zero lose money under every plan.
     floor_share: float | None = None
+    contexts: tuple[str, ...] = ()  # their names, if they are known
 
     def __repr__(self) -> str:
-        of_arms = ("arm_revenue", "revenue_floors", "floor_prices")
-        of_groups = ("group_revenue", "group_floors", "group_prices")
-        of_share = () if self.floor_share in (None, 1.0) else ("floor_share",)
-        shown = ("status", "value", *of_arms, *of_groups, "conflicting_floors", *of_share)
-        return f"Plan({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+        return f"<Plan: {self._in_short()}>"
+
+    def _in_short(self) -> str:
+        """The status, the revenue, the shape and the floors in a line."""
+        n_contexts = int(self.allocation.shape[1])
+        active = f"{int(self.floors.active.sum()):,} of {counted(len(self.floors), 'floor')} active"
+        if self.status == PlanStatus.INFEASIBLE:
+            active = f"floors lack {number(self.total_shortfall)}"
+            if self.floor_share is not None:
+                active = f"{self.floor_share:.4g} of every floor"
+        return (
+            f"{self.status.name.lower()}, {number(self.value)} per round, {counted(self.n_arms, 'arm')} x "
+            f"{counted(n_contexts, 'context')}, {active}"
+        )
+
+    @property
+    def _context_names(self) -> tuple[str, ...]:
+        return self.contexts or tuple(str(column) for column in range(int(self.allocation.shape[1])))
+
+    def to_frame(self, by: str = "pair", *, kind: FrameKind | None = None) -> Any:
+        """A frame of the allocation, one row per arm and context; with by="floor", of the floors.
+
+        `kind` is "polars" or "pandas", by default whichever is installed.
+
+        >>> from arcbandit import paper_instance, plan
+        >>> plan(paper_instance("nu")).to_frame(kind="pandas")["share"].sum().item()
+        3.0
+        """
+        choice("by", by, ("pair", "floor"))
+        if by == "floor":
+            return self.floors.to_frame(kind=kind)
+        columns = {
+            "arm": [arm for arm in self.floors.arms for _ in self._context_names],
+            "context": list(self._context_names) * self.n_arms,
+            "share": self.allocation.ravel(),
+        }
+        return frame_of(columns, kind)
+
+    def _repr_html_(self) -> str:
+        return html_of(html_title("Plan", self._in_short()), *self._html_parts())
+
+    def _html_parts(self) -> tuple[str, ...]:
+        shares = np.where(self.idle_pairs, 0.0, self.allocation)
+        return (
+            html_title("Allocation", "share of each context (column) given to each arm (row)"),
+            html_heat_map(shares, self.floors.arms, self._context_names, corner="arm", highest=1.0),
+            html_title("Floors", "price is what the last unit of a floor costs"),
+            html_table(self.floors.to_dict()),
+        )
 
     @property
     def n_arms(self) -> int:

@@ -11,6 +11,7 @@ from arcbandit.kernels.program import PlanStatus, make_basis
 from arcbandit.planning.plans import Plan
 from arcbandit.planning.program import Solution
 from arcbandit.planning.solve import solve_checked
+from arcbandit.showing import counted, number
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -52,7 +53,9 @@ class QuickPlan:
         self._share = share
 
     def __repr__(self) -> str:
-        return f"QuickPlan(status={self.status!r}, value={self.value!r}, prices={self.prices!r})"
+        n_arms, n_contexts = self.allocation.shape
+        shape = f"{counted(n_arms, 'arm')} x {counted(n_contexts, 'context')}"
+        return f"<QuickPlan: {self.status.name.lower()}, {number(self.value)} per round, {shape}>"
 
     @property
     def floor_share(self) -> float | None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -155,7 +156,7 @@ def plan_over_all_floors(instance: Instance) -> Plan:
 
 
 def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero_floors: bool = False) -> Plan:
-    return solve_checked(
+    found = solve_checked(
         instance.mean_rewards,
         instance.mean_rewards,
         instance.context_probabilities,
@@ -166,6 +167,7 @@ def _solve_instance(instance: Instance, solver: str, on_infeasible: str, *, zero
         None,
         zero_floors=zero_floors,
     )
+    return replace(found, contexts=instance.contexts)
 
 
 def solve_checked(

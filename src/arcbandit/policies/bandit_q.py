@@ -2,6 +2,7 @@
 
 import enum
 import math
+from typing import TYPE_CHECKING, Unpack
 
 from arcbandit.compilation.compile import kernel
 from arcbandit.policies.base import Policy
@@ -13,6 +14,10 @@ from arcbandit.policies.scaling import (
     add_to_queues,
     scaled,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import BanditQSettings
 
 
 class ByArmRow(enum.IntEnum):
@@ -110,3 +115,12 @@ class BanditQ(Policy):
     needs_horizon = True
     needs_mean_bound = True
     supports_group_floors = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[BanditQSettings],
+        ) -> None: ...

@@ -1,8 +1,12 @@
 """BLP."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from arcbandit.policies.linear_program import LinearProgramRule
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import Settings
 
 
 class BLP(LinearProgramRule):
@@ -25,3 +29,12 @@ class BLP(LinearProgramRule):
     reference = "baudry2024"
     dials = ()
     preset: ClassVar = {"optimism": 1.0, "caution": 0.0}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[Settings],
+        ) -> None: ...

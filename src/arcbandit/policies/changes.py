@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.floors import Floors, GroupFloor, named_groups
-from arcbandit.inputs.arrays import check_sum_is_one, vector
+from arcbandit.inputs.arrays import summing_to_one, vector
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
 from arcbandit.inputs.values import listed, non_negative, shown, truth
 from arcbandit.policies.growth import flags_by_context, require_arms, with_amount
@@ -89,9 +89,8 @@ def with_probabilities(state: State, given: "Column") -> State:
     in_turn = in_order(by_context(field, given), contexts=agreed_names(CONTEXTS, names))
     besides = ", those dropped left out" if state.dropped else ""
     shares = vector(field, in_turn, len(names), f"there are {len(names)} contexts{besides}")
-    check_sum_is_one(field, shares)
     probabilities = np.zeros(len(labels.contexts))
-    probabilities[at_work] = shares
+    probabilities[at_work] = summing_to_one(field, shares)
     return with_shape(state, probabilities)
 
 

@@ -1,17 +1,19 @@
 """How a policy is set up, without a problem: its rule, its dials and its settings."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import (
     LONGEST_HORIZON,
     choice,
     instance_of,
+    is_count,
     is_real,
-    is_whole,
     positive,
     shown,
     truth,
@@ -222,10 +224,13 @@ def _checked_noise(noise_scale: Any) -> float | Literal["estimate"] | None:
 def _checked_replan(kind: "type[Policy]", replan: Any) -> str | int:
     if isinstance(replan, str) and replan in REPLAN_WORDS:
         chosen: str | int = replan
-    elif is_whole(replan):
+    elif is_count(replan):
         chosen = whole("replan", replan, 1)
     else:
-        raise InvalidInputError(f"replan must be 'always', 'doubling' or a number of rounds, got {shown(replan)}.")
+        raise InvalidInputError(
+            f"replan must be 'always', 'doubling' or a number of rounds, "
+            f"got {shown(replan)}{did_you_mean(replan, REPLAN_WORDS)}."
+        )
     if chosen != "always" and not kind.plans:
         raise InvalidInputError(f"replan must be 'always' for {kind.__name__}, which does not plan, got {replan!r}.")
     return chosen
@@ -257,5 +262,6 @@ def _checked_dials(kind: "type[Policy]", given: Mapping[str, Any]) -> dict[str, 
     for name in given:
         if name not in known:
             has = f"its dials are {', '.join(known)}" if known else "it has no dials"
-            raise InvalidInputError(f"{kind.__name__} has no dial {name!r}: {has}.")
+            hint = did_you_mean(name, (*known, *inspect.signature(kind).parameters))
+            raise InvalidInputError(f"{kind.__name__} has no dial {name!r}{hint}: {has}.")
     return {name: dial.plain(given.get(name, dial.default)) for name, dial in known.items()}

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.values import amount, checked_names, is_whole, real, shown, whole
+from arcbandit.inputs.similar import did_you_mean
+from arcbandit.inputs.values import amount, checked_names, is_count, is_whole, real, shown, whole
 
 LARGEST_DIAL = 1e50  # dials multiply rewards and each other
 MOST_CONTEXTS = 2**20  # given as a number, so that a typing error does not fill the memory
@@ -33,12 +34,15 @@ class Dial:
         """The value as the kernels see it, checked: an index of the choices, or a number, whole if it must be."""
         if self.choices:
             if not isinstance(value, str) or value not in self.choices:
-                raise InvalidInputError(f"{self.name} must be one of {', '.join(self.choices)}, got {shown(value)}.")
+                hint = did_you_mean(value, self.choices)
+                raise InvalidInputError(
+                    f"{self.name} must be one of {', '.join(self.choices)}, got {shown(value)}{hint}."
+                )
             return self.choices.index(value)
         number = real(self.name, value)
         if abs(number) > LARGEST_DIAL:
             raise InvalidInputError(f"{self.name} must be within {LARGEST_DIAL:g} of zero, got {shown(value)}.")
-        if self.whole and not is_whole(value):
+        if self.whole and not is_count(value):
             raise InvalidInputError(f"{self.name} must be a whole number, got {shown(value)}.")
         outside = (number <= self.low or number >= self.high) if self.exclusive else not self.low <= number <= self.high
         if outside:
@@ -54,7 +58,7 @@ class Dial:
         number = self.number(value)
         if self.choices:
             return str(value)
-        return int(value) if is_whole(value) else number
+        return int(value) if is_whole(value) or self.whole else number
 
 
 def bounds_of_rewards(bounds: Any) -> tuple[float, float] | None:
@@ -73,7 +77,7 @@ def even_probabilities(contexts: Any) -> tuple[NDArray[np.float64], Sequence[str
     """Equal probabilities for contexts given by names or by their number, and the names."""
     if contexts is None:
         raise InvalidInputError("contexts must be given (names, or how many) if context_probabilities are not.")
-    named = None if is_whole(contexts) else checked_names("contexts", contexts)
+    named = None if is_count(contexts) else checked_names("contexts", contexts)
     count = whole("contexts", contexts, 1, MOST_CONTEXTS) if named is None else len(named)
     if count == 0:
         raise InvalidInputError("contexts must hold at least one context, got none.")

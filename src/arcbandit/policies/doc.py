@@ -1,8 +1,12 @@
 """DOC: meet each floor by the upper confidence bound of its arm, without contexts."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from arcbandit.policies.context_free import OWN, ContextFreeRule
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import ContextFreeSettings
 
 
 class DOC(ContextFreeRule):
@@ -24,3 +28,12 @@ class DOC(ContextFreeRule):
 
     name = "doc"
     preset: ClassVar = {"side": 1.0, "shares": OWN}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[ContextFreeSettings],
+        ) -> None: ...

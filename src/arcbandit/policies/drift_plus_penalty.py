@@ -2,6 +2,7 @@
 
 import enum
 import math
+from typing import TYPE_CHECKING, Unpack
 
 from arcbandit.compilation.compile import kernel
 from arcbandit.kernels.confidence import explore_unplayed, radius_factor
@@ -12,6 +13,10 @@ from arcbandit.policies.scaling import (
     add_to_queues,
     scaled_bound,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import DriftPlusPenaltySettings
 
 
 class ByArmRow(enum.IntEnum):
@@ -78,3 +83,12 @@ class DriftPlusPenalty(Policy):
     needs_horizon = True
     needs_mean_bound = True
     supports_group_floors = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[DriftPlusPenaltySettings],
+        ) -> None: ...

@@ -2,6 +2,7 @@
 
 import enum
 import math
+from typing import TYPE_CHECKING, Unpack
 
 from arcbandit.compilation.compile import kernel
 from arcbandit.policies.base import Policy
@@ -15,6 +16,10 @@ from arcbandit.policies.scaling import (
     scaled_floor,
     squared_regression_error,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import LagrangeCBSettings
 
 
 class ByArmRow(enum.IntEnum):
@@ -142,3 +147,12 @@ class LagrangeCB(Policy):
     needs_horizon = True
     needs_mean_bound = True
     supports_group_floors = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[LagrangeCBSettings],
+        ) -> None: ...

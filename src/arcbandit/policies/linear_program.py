@@ -1,6 +1,6 @@
 """The rule behind OLP, OPLP, BLP and Greedy: plan with confidence bounds that two dials set."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from arcbandit.compilation.compile import kernel
 from arcbandit.kernels.planner import Place
@@ -9,6 +9,10 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Outcome
 from arcbandit.policies.plans import begin_planning, explore, outcome_of_fallback, plan_with_bounds
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import LinearProgramSettings
 
 
 @kernel
@@ -64,3 +68,12 @@ class LinearProgramRule(Policy):
         Dial("optimism", 1.0, "radii added to the means in the objective", low=-10.0, high=10.0),
         Dial("caution", 0.0, "radii added to the means in the floors: -1 is cautious, 1 hopeful", low=-10.0, high=10.0),
     )
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[LinearProgramSettings],
+        ) -> None: ...

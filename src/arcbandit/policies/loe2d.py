@@ -2,6 +2,7 @@
 
 import enum
 import math
+from typing import TYPE_CHECKING, Unpack
 
 from arcbandit.compilation.compile import kernel
 from arcbandit.policies.base import Policy
@@ -14,6 +15,10 @@ from arcbandit.policies.scaling import (
     scaled_bound,
     squared_regression_error,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import LOE2DSettings
 
 
 class ByArmRow(enum.IntEnum):
@@ -88,3 +93,12 @@ class LOE2D(Policy):
     needs_horizon = True
     needs_mean_bound = True
     supports_group_floors = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[LOE2DSettings],
+        ) -> None: ...

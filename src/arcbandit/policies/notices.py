@@ -1,9 +1,9 @@
 """What a policy at work says of itself unasked: that floors are out of reach, and that they are within reach again."""
 
 import logging
-import warnings
 
 from arcbandit.errors import FloorsOutOfReachWarning
+from arcbandit.notes import warn
 from arcbandit.policies.learner import Outcome, Progress
 from arcbandit.policies.state import State
 from arcbandit.policies.status import out_of_reach
@@ -48,5 +48,4 @@ def _say_out_of_reach(state: State, number: int) -> None:
         f"optimistic estimates: every floor can have at most {max(found.share, 0.0):.1%} of its amount. See status()."
     )
     log.warning(message)
-    # The caller of `decide` or `decide_many`.
-    warnings.warn(message, FloorsOutOfReachWarning, stacklevel=4)
+    warn(message, FloorsOutOfReachWarning)

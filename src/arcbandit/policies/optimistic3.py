@@ -2,6 +2,7 @@
 
 import enum
 import math
+from typing import TYPE_CHECKING, Unpack
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import radius_factor
@@ -14,6 +15,10 @@ from arcbandit.policies.scaling import (
     scaled_bound,
     scaled_floor,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import Optimistic3Settings
 
 
 class Dual(enum.IntEnum):
@@ -152,3 +157,12 @@ class Optimistic3(Policy):
     )
     needs_mean_bound = True
     supports_group_floors = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[Optimistic3Settings],
+        ) -> None: ...

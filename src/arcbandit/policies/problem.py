@@ -9,7 +9,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.floors import GroupFloor
 from arcbandit.inputs.arrays import real_array
 from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm, by_arm_and_context, by_context, in_order
-from arcbandit.inputs.values import is_whole, whole
+from arcbandit.inputs.values import is_count, whole
 from arcbandit.instance import Instance
 from arcbandit.policies.dials import even_probabilities
 
@@ -37,7 +37,7 @@ def told_problem(
     """The problem that a policy's arguments describe."""
     if context_probabilities is None:
         context_probabilities, contexts = even_probabilities(contexts)
-    counted = whole("contexts", contexts, 1) if is_whole(contexts) else None
+    counted = whole("contexts", contexts, 1) if is_count(contexts) else None
     floors = by_arm("revenue_floors", revenue_floors)
     probabilities = by_context("context_probabilities", context_probabilities)
     mask = by_arm_and_context("available", available, flags=True)

@@ -14,6 +14,7 @@ from arcbandit import policies
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import instance_of, known_name, shown
 from arcbandit.policies.base import Policy
+from arcbandit.policies.settings import PolicyName
 
 GROUP = "arcbandit.policies"
 
@@ -75,7 +76,7 @@ def _loaded(point: EntryPoint) -> type[Policy]:
 POLICIES: Mapping[str, type[Policy]] = Policies()
 
 
-def policy(name: str, *problem: Any, **settings: Any) -> Any:
+def policy(name: PolicyName | str, *problem: Any, **settings: Any) -> Any:
     """The policy of that name, with the arguments of its class: at work or, without a problem, a configuration.
 
     >>> policy("olp", [0.1, 0.2], [0.5, 0.5]).decide(0).round_number

@@ -1,8 +1,12 @@
 """SGOC: meet each floor by the mean reward of its arm, without contexts."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from arcbandit.policies.context_free import SHARES_DIAL, ContextFreeRule
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import ScaledSharesSettings
 
 
 class SGOC(ContextFreeRule):
@@ -24,3 +28,12 @@ class SGOC(ContextFreeRule):
     name = "sgoc"
     preset: ClassVar = {"side": 0.0}
     dials: ClassVar = (*ContextFreeRule.dials, SHARES_DIAL)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[ScaledSharesSettings],
+        ) -> None: ...

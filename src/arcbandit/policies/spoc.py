@@ -1,8 +1,12 @@
 """SPOC: meet each floor by the lower confidence bound of its arm, without contexts."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from arcbandit.policies.context_free import SHARES_DIAL, ContextFreeRule
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import ScaledSharesSettings
 
 
 class SPOC(ContextFreeRule):
@@ -24,3 +28,12 @@ class SPOC(ContextFreeRule):
     name = "spoc"
     preset: ClassVar = {"side": -1.0}
     dials: ClassVar = (*ContextFreeRule.dials, SHARES_DIAL)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[ScaledSharesSettings],
+        ) -> None: ...

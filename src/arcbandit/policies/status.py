@@ -1,6 +1,7 @@
 """How a policy at work is: what was promised, what is earned, what is known, and how old the plan is."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from arcbandit.certificate import Certificate
 from arcbandit.floors import Floors
+from arcbandit.inputs.values import choice
 from arcbandit.kernels.confidence import ByPair, radius_factor
 from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning.plans import Plan
@@ -16,12 +18,13 @@ from arcbandit.planning.solve import solve_checked
 from arcbandit.policies.decisions import how
 from arcbandit.policies.learner import Progress
 from arcbandit.policies.state import Name, State
+from arcbandit.showing import html_heat_map, html_of, html_table, html_title, text_table
+from arcbandit.tables import FrameKind, frame_of
 
 Floats = NDArray[np.float64]
 
 NORMAL_QUANTILE = 1.959963984540054  # of the 95 % intervals
 KEPT, AT_RISK, OUT_OF_REACH = "kept", "at risk", "out of reach"
-MOST_ROWS_PRINTED = 12
 
 
 class FloorStatus(NamedTuple):
@@ -96,16 +99,37 @@ class Status(NamedTuple):
         plain: dict[str, Any] = _plain({"state": self.state, **rest, **tables, "certificate": certificate})
         return plain
 
-    def __str__(self) -> str:
-        columns = ("name", "promised", "expected", "low", "high", "earned_per_round", "price", "largest", "state")
-        heading = ("floor", "promised", "expected", "from", "to", "per round", "price", "largest", "state")
+    def to_frame(self, by: str = "floor", *, kind: FrameKind | None = None) -> Any:
+        """A frame with one row per floor or, with `by`, per "context" or "pair".
+
+        `kind` is "polars" or "pandas", by default whichever is installed.
+        """
+        choice("by", by, ("floor", "context", "pair"))
+        return frame_of(_columns(getattr(self, f"{by}s"), TABLES[f"{by}s"]), kind)
+
+    def _promises(self) -> dict[str, list[Any]]:
+        """The floors that promise something, as columns to be shown."""
         shown = [floor for floor in self.floors if floor.promised > 0.0]
-        rows = [[_printed(getattr(floor, column)) for column in columns] for floor in shown[:MOST_ROWS_PRINTED]]
-        widths = [max(len(line[place]) for line in [heading, *rows]) for place in range(len(heading))]
-        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in [heading, *rows]]
-        if len(shown) > MOST_ROWS_PRINTED:
-            lines.append(f"... and {len(shown) - MOST_ROWS_PRINTED:,} more")
-        return "\n".join([repr(self)[1:-1], *lines] if shown else [repr(self)[1:-1]])
+        return {heading: [getattr(floor, field) for floor in shown] for heading, field in SHOWN.items()}
+
+    def __str__(self) -> str:
+        promises = self._promises()
+        return "\n".join([repr(self)[1:-1], text_table(promises)] if promises["floor"] else [repr(self)[1:-1]])
+
+    def _repr_html_(self) -> str:
+        arms = list(dict.fromkeys(pair.arm for pair in self.pairs))
+        contexts = [context.name for context in self.contexts]
+        shares = np.zeros((len(arms), len(contexts)))
+        for pair in self.pairs:
+            shares[arms.index(pair.arm), contexts.index(pair.context)] = pair.share
+        return html_of(
+            html_title("Status", repr(self)[9:-1]),
+            html_table(self._promises()),
+            html_title("Allocation", "share of each context (column) given to each arm (row)"),
+            html_heat_map(shares, [str(arm) for arm in arms], [str(name) for name in contexts], corner="arm"),
+            html_title("Contexts"),
+            html_table(_columns(self.contexts, ContextStatus)),
+        )
 
     def __repr__(self) -> str:
         states = [floor.state for floor in self.floors if floor.promised > 0.0]
@@ -114,7 +138,22 @@ class Status(NamedTuple):
         return f"<Status: {found}, {self.how}, {age}, {self.decisions:,} decisions, {self.rewards:,} rewards>"
 
 
-TABLES = ("floors", "contexts", "pairs")
+TABLES: dict[str, Any] = {"floors": FloorStatus, "contexts": ContextStatus, "pairs": PairStatus}
+SHOWN = {
+    "floor": "name",
+    "promised": "promised",
+    "expected": "expected",
+    "from": "low",
+    "to": "high",
+    "per round": "earned_per_round",
+    "price": "price",
+    "largest": "largest",
+    "state": "state",
+}
+
+
+def _columns(rows: Sequence[Any], kind: Any) -> dict[str, list[Any]]:
+    return {field: [getattr(row, field) for row in rows] for field in kind._fields}
 
 
 class _Known(NamedTuple):
@@ -313,9 +352,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _printed(value: Any) -> str:
-    if isinstance(value, float):
-        return "unknown" if math.isnan(value) else f"{value:.4g}"
-    return str(value)

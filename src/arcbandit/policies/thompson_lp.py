@@ -1,5 +1,7 @@
 """Thompson LP: plan with means drawn from their posterior."""
 
+from typing import TYPE_CHECKING, Unpack
+
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair, radius_factor
 from arcbandit.kernels.counter import Purpose, standard_normal
@@ -16,6 +18,10 @@ from arcbandit.policies.plans import (
     prepare_bounds,
     reward_bounds,
 )
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import ThompsonLPSettings
 
 
 @rare_kernel
@@ -91,3 +97,12 @@ class ThompsonLP(Policy):
         Dial("share", 0.0, "share of the draw's deviation in the floors", low=0.0, high=1.0),
         Dial("redraws", 10, "draws after an infeasible one", low=0.0, high=1000.0, whole=True),
     )
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[ThompsonLPSettings],
+        ) -> None: ...

@@ -1,6 +1,7 @@
 """Texts as LaTeX writes them, in plain ASCII."""
 
 import unicodedata
+from collections.abc import Iterable, Sequence
 
 # What has a meaning of its own in LaTeX, and what its fonts lack.
 LETTERS = {
@@ -57,6 +58,17 @@ RENAMED = {"lamda": "lambda", "epsilon": "varepsilon"}
 def latex(text: str) -> str:
     """A text for LaTeX; letters that are not known here stay as they are."""
     return "".join(LETTERS.get(letter) or _greek(letter) or letter for letter in text)
+
+
+def tabular(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table for the package booktabs, the first column to the left and the others to the right."""
+    lines = [f"\\begin{{tabular}}{{{'l' + 'r' * (len(header) - 1)}}}", "\\toprule"]
+    lines += [_row(header), "\\midrule", *map(_row, rows), "\\bottomrule", "\\end{tabular}"]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return " & ".join(map(latex, cells)) + " \\\\"
 
 
 def _greek(letter: str) -> str:

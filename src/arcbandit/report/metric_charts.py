@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from arcbandit.estimates import student_quantile
+from arcbandit.estimates import student_quantile, written
 from arcbandit.report.charts import Chart, Line, Sheet
 from arcbandit.report.figures import PLOT_SUFFIXES, sheet_files
 from arcbandit.report.files import check_target, write_whole
-from arcbandit.report.tables import written
 from arcbandit.simulation.metrics import METRICS, Scale
 from arcbandit.simulation.results import Results
 from arcbandit.simulation.summary import Summary

@@ -7,13 +7,14 @@ from html import escape
 
 import numpy as np
 
+from arcbandit.estimates import written
 from arcbandit.instance import Instance
 from arcbandit.report.charts import Chart, alt_text
 from arcbandit.report.figures import PLOT_SUFFIXES, chart_file
 from arcbandit.report.files import check_target, write_whole
 from arcbandit.report.look import check_matplotlib
 from arcbandit.report.metric_charts import DRAWN, save_plot, simulation_chart
-from arcbandit.report.tables import COLUMNS, best_policy, result_rows, window_rows, written
+from arcbandit.report.tables import COLUMNS, best_policy, result_rows, window_rows
 from arcbandit.simulation.results import Results
 from arcbandit.simulation.summary import Summary
 

@@ -4,14 +4,13 @@ import math
 import re
 from typing import NamedTuple
 
-from arcbandit.estimates import Estimate
+from arcbandit.estimates import MOST_DECIMALS, NOT_A_NUMBER, Estimate, written
+from arcbandit.inputs.values import instance_of
+from arcbandit.report.latex import tabular
+from arcbandit.simulation.compare import Comparison
 from arcbandit.simulation.metrics import METRICS
 from arcbandit.simulation.results import Results
 
-NOT_A_NUMBER = "–"
-HALF_WIDTH_DIGITS = 2
-MEAN_DIGITS = 5
-MOST_DECIMALS = 6
 LONGEST_LABEL_LINE = 18
 
 
@@ -51,17 +50,6 @@ def window_rows(results: Results) -> list[WindowRow]:
         for policy in results.policies
         for floor in results.floors
     ]
-
-
-def written(one: Estimate) -> str:
-    """A mean and the half width of its interval, to two digits of the latter; five digits if there is no interval."""
-    if not math.isfinite(one.mean):
-        return NOT_A_NUMBER
-    known = math.isfinite(one.half_width) and one.half_width > 0
-    leading, digits = (one.half_width, HALF_WIDTH_DIGITS) if known else (abs(one.mean), MEAN_DIGITS)
-    decimals = 0 if leading == 0 else min(max(digits - 1 - math.floor(math.log10(leading)), 0), MOST_DECIMALS)
-    mean = f"{one.mean:,.{decimals}f}"
-    return mean if math.isnan(one.half_width) else f"{mean} ± {one.half_width:,.{decimals}f}"
 
 
 def written_quantile(value: float) -> str:
@@ -116,3 +104,22 @@ def result_table(title: str, results: Results) -> NumberTable:
     """The metrics in COLUMNS of every policy at the horizon."""
     header = ("policy", *(column.heading for column in COLUMNS))
     return NumberTable(title, header, tuple(tuple(row) for row in result_rows(results)))
+
+
+def latex_table(results: Results | Comparison) -> str:
+    """The numbers of a simulation, or R + V of a comparison, as a table for the LaTeX package booktabs.
+
+    >>> from arcbandit import paper_instance, simulate
+    >>> print(latex_table(simulate(paper_instance("nu"), ["blp"], 100, 1)).splitlines()[2])
+    policy & R & V & R + V & performance & fallback & I\\_t = I* \\\\
+    """
+    if isinstance(results, Comparison):
+        header = ("instance", *results.policies)
+        means = [
+            [name, *(written(found.estimate("regret_plus_violation", policy)) for policy in results.policies)]
+            for name, found in results.items()
+        ]
+        return tabular(header, means) + "\n"
+    instance_of("results", results, Results, " of simulate, or a Comparison")
+    table = result_table("", results)
+    return tabular(table.header, table.rows) + "\n"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.arrays import availability
 from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm_and_context, in_order
-from arcbandit.inputs.values import is_real, is_whole, items, shown, whole
+from arcbandit.inputs.values import is_count, is_real, items, shown, whole
 from arcbandit.instance import Instance
 from arcbandit.policies.configuration import Configuration
 from arcbandit.simulation.delays import Delay
@@ -23,12 +23,12 @@ DEFAULT_CHECKPOINTS = 300
 
 def read_checkpoints(chosen: int | Iterable[int] | None, horizon: int) -> NDArray[np.int64]:
     """The rounds at which sums are recorded: as given, or spaced evenly on a log scale; the last round always."""
-    if chosen is None or is_whole(chosen):
+    if chosen is None or is_count(chosen):
         count = DEFAULT_CHECKPOINTS if chosen is None else whole("checkpoints", chosen, 1)
         spaced = np.rint(np.geomspace(1, horizon, min(count, horizon))).astype(np.int64)
         return np.unique(np.append(spaced, horizon))
     given = items("checkpoints", chosen, "rounds, or how many")
-    if not all(is_whole(value) for value in given):
+    if not all(is_count(value) for value in given):
         raise InvalidInputError(f"checkpoints must be whole numbers, got {shown(given)}.")
     if not given or min(given) < 1 or max(given) > horizon:
         raise InvalidInputError(f"checkpoints must be rounds from 1 to the horizon {horizon}, got {shown(given)}.")

@@ -13,6 +13,7 @@ from arcbandit.oracle import Analysis, Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
+from arcbandit.simulation.choices import Device
 from arcbandit.simulation.epoch import Progress
 from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.playable import playable
@@ -68,8 +69,8 @@ def audit(
     seed: int = 0,
     *,
     jobs: int | None = None,
-    progress: Progress | None = None,
-    device: str = "cpu",
+    progress: Progress | bool | None = None,
+    device: Device = "cpu",
     analysis: Analysis | None = None,
 ) -> Audit:
     """Count the rounds of a simulation in which the paper's statements apply, and in which they fail.
@@ -108,6 +109,7 @@ def audit(
         device=device,
         keep="epochs",
     )
+    horizon, epochs = trace.horizon, trace.epochs
     counts = trace.records[configured.label][:, :, -1].mean(axis=0).tolist()
     allowed = harmonic_number(horizon)
     return Audit(configured.label, horizon, epochs, _statements(configured.name, float(horizon), counts, allowed))

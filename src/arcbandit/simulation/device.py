@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from arcbandit.inputs.values import choice
 from arcbandit.policies.base import Policy
 from arcbandit.policies.learner import forgets
 from arcbandit.policies.olp import OLP
+from arcbandit.simulation.choices import Device
 from arcbandit.simulation.device_kernels import (
     clear_kernel,
     entries_of,
@@ -32,7 +33,7 @@ from arcbandit.simulation.world import World
 
 Floats = NDArray[np.float64]
 
-DEVICES = ("cpu", "cuda", "auto")
+DEVICES = get_args(Device)
 # CUDA gives each thread 512 KiB of local memory; half of it is left to the compiler.
 LARGEST_STATE = 256 * 1024
 # Eight times as many as an H200 runs at once: a larger launch hardly keeps a GPU busier.

@@ -13,9 +13,10 @@ from arcbandit.instance import Instance
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.registry import policy as policy_by_name
+from arcbandit.policies.settings import PolicyName
 from arcbandit.simulation.plain import PlainPolicy
 
-Playable = str | Policy | Configuration | PlainPolicy
+Playable = PolicyName | str | Policy | Configuration | PlainPolicy
 Policies = Sequence[Playable] | Mapping[str, Playable]
 
 # What a rule declares; any other part of Policy that a subclass replaced would not be played.

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
-from arcbandit.estimates import Estimate, student_quantile
+from arcbandit.estimates import Estimate, student_quantile, written
+from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import known_name, shown
+from arcbandit.showing import counted, html_heat_map, html_of, html_table, html_title, text_table
 from arcbandit.simulation.metrics import METRICS, SHARES, SUMS, metric_names
+from arcbandit.tables import FrameKind
 
 Floats = NDArray[np.float64]
 
+OVERVIEW = ("regret", "violation", "regret_plus_violation", "performance")  # what a repr shows
 HEADER_FIELDS = ("rounds", "policies", "floors", "settings")  # of every file of results
 
 
@@ -124,6 +128,37 @@ class Results(ABC):
         """Policy -> metric -> mean and 95 % interval over epochs, at the last checkpoint."""
         return {policy: {name: self.estimate(name, policy) for name in (*SUMS, *SHARES)} for policy in self.policies}
 
+    @abstractmethod
+    def to_frame(self, by: str = ..., *, kind: FrameKind | None = None) -> Any:
+        """A frame of "polars" or "pandas", by default whichever is installed."""
+
+    def overview(self) -> dict[str, list[str]]:
+        """The means of the first metrics at the last checkpoint, with their intervals, as columns of text."""
+        columns: dict[str, list[str]] = {"policy": list(self.policies)}
+        for name in OVERVIEW:
+            columns[METRICS[name].heading] = [written(self.estimate(name, policy)) for policy in self.policies]
+        return columns
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._in_short()}>\n{text_table(self.overview(), most_rows=10)}"
+
+    def _in_short(self) -> str:
+        """The size of the simulation in a line."""
+        played = f"{counted(self.epochs, 'epoch')} of {counted(self.horizon, 'round')}"
+        return (
+            f"{len(self.policies):,} {'policy' if len(self.policies) == 1 else 'policies'}, {played}, "
+            f"{counted(len(self.floors), 'floor')}, {counted(len(self.rounds), 'checkpoint')}"
+        )
+
+    def _repr_html_(self) -> str:
+        parts = [html_title(type(self).__name__, self._in_short()), html_table(self.overview())]
+        shortfall = np.array([self.mean("floor_shortfall", policy)[-1] for policy in self.policies])
+        parts += [
+            html_title("Shortfall", "what each floor (column) lacked, summed over rounds"),
+            html_heat_map(shortfall, self.policies, self.floors, corner="policy", percent=False),
+        ]
+        return html_of(*parts)
+
     def _check_metric(self, name: str) -> None:
         known_name("metric", name, metric_names())
 
@@ -141,7 +176,8 @@ class Results(ABC):
             return ()
         if not isinstance(floor, str) or floor not in self.floors:
             raise UnknownNameError(
-                f"Metric {metric!r} is per floor, so floor must be one of {', '.join(self.floors)}, got {shown(floor)}."
+                f"Metric {metric!r} is per floor, so floor must be one of {', '.join(self.floors)}, got {shown(floor)}"
+                f"{did_you_mean(floor, self.floors)}."
             )
         return (self.floors.index(floor),)
 

@@ -3,7 +3,7 @@
 import itertools
 import platform
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args, overload
 
 import joblib
 import numba
@@ -16,7 +16,7 @@ from arcbandit.inputs.values import (
     caller,
     choice,
     instance_of,
-    is_whole,
+    is_count,
     shown,
     whole,
 )
@@ -24,6 +24,7 @@ from arcbandit.instance import Instance
 from arcbandit.planning import PlanStatus
 from arcbandit.policies.configuration import Configuration
 from arcbandit.simulation.arguments import check_changes, read_checkpoints, read_gap, read_mask
+from arcbandit.simulation.choices import Device, Keep, Rewards
 from arcbandit.simulation.delays import Delay, read_delay
 from arcbandit.simulation.device import (
     DeviceFolder,
@@ -39,6 +40,7 @@ from arcbandit.simulation.epoch import Progress, Shelf, Task, bind, find_optimum
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
 from arcbandit.simulation.playable import Policies, labelled_policies
+from arcbandit.simulation.progress import one_at_a_time, reporting, workers_are_threads
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-KEPT = ("epochs", "summary")
+KEPT = get_args(Keep)
 MOST_EPOCHS = 2**32 - 1  # the random numbers' counter, and the counts of bins, have 32 bits for epochs
 
 
@@ -58,21 +60,21 @@ class Options(TypedDict, total=False):
 
     jobs: int | None
     checkpoints: "int | Iterable[int] | None"
-    rewards: "str | ObservedRewards"
+    rewards: "Rewards | ObservedRewards"
     window: int | None
     available: "Table | None"
     suboptimality_gap: float | None
     delay: Delay | int | None
     drift: Drift | None
-    progress: Progress | None
+    progress: Progress | bool | None
 
 
 @overload
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = ...,
+    horizon: float,
+    epochs: float = ...,
     seed: int = ...,
     *,
     device: Literal["cpu"] = ...,
@@ -83,11 +85,11 @@ def simulate(
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = ...,
+    horizon: float,
+    epochs: float = ...,
     seed: int = ...,
     *,
-    device: str = ...,
+    device: Device = ...,
     keep: Literal["epochs"],
     **options: Unpack[Options],
 ) -> Trace: ...
@@ -95,11 +97,11 @@ def simulate(
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = ...,
+    horizon: float,
+    epochs: float = ...,
     seed: int = ...,
     *,
-    device: str = ...,
+    device: Device = ...,
     keep: Literal["summary"],
     **options: Unpack[Options],
 ) -> Summary: ...
@@ -107,32 +109,32 @@ def simulate(
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = ...,
+    horizon: float,
+    epochs: float = ...,
     seed: int = ...,
     *,
-    device: str = ...,
-    keep: str | None = ...,
+    device: Device = ...,
+    keep: Keep | None = ...,
     **options: Unpack[Options],
 ) -> Trace | Summary: ...
 def simulate(
     instance: Instance,
     policies: Policies,
-    horizon: int,
-    epochs: int = 5,
+    horizon: float,
+    epochs: float = 5,
     seed: int = 0,
     *,
     jobs: int | None = None,
     checkpoints: "int | Iterable[int] | None" = None,
-    rewards: "str | ObservedRewards" = "gaussian",
+    rewards: "Rewards | ObservedRewards" = "gaussian",
     window: int | None = None,
     available: "Table | None" = None,
     suboptimality_gap: float | None = None,
     delay: Delay | int | None = None,
     drift: Drift | None = None,
-    progress: Progress | None = None,
-    device: str = "cpu",
-    keep: str | None = None,
+    progress: Progress | bool | None = None,
+    device: Device = "cpu",
+    keep: Keep | None = None,
 ) -> Trace | Summary:
     """Run each policy for `epochs` independent epochs of `horizon` rounds and record every metric.
 
@@ -148,6 +150,8 @@ def simulate(
     `device` "cuda" a GPU plays one epoch per thread, by the same kernels; "auto" uses a GPU if available. `keep` says
     what is returned: "epochs" gives a Trace with every epoch, "summary" a Summary with means, variances and quantiles
     over epochs, whose size does not grow with `epochs`. None means "epochs" on the CPU and "summary" on a GPU.
+    `progress` is called with the number of rounds played since its last call, by one worker at a time; True shows a
+    line on standard error, False nothing, and None a line if it takes long and a terminal or a notebook is there.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)
@@ -163,15 +167,15 @@ def simulate(
     length = 0 if window is None else whole("window", window, 1)
     if length > horizon:
         raise InvalidInputError(f"window must not be longer than the horizon {horizon}, got {length}.")
-    if jobs is not None and (not is_whole(jobs) or jobs == 0):
+    if jobs is not None and (not is_count(jobs) or jobs == 0):
         raise InvalidInputError(f"jobs must be a whole number other than 0, or None for all cores, got {shown(jobs)}.")
     choice("keep", keep, (*KEPT, None))
-    if progress is not None:
+    if progress is not None and not isinstance(progress, bool):
         caller("progress", progress)
     gap = read_gap(suboptimality_gap)
     lateness = read_delay(delay)
     on_device = use_cuda(device)
-    kept = keep or ("summary" if on_device else "epochs")
+    kept: Keep = keep or ("summary" if on_device else "epochs")
     mask = read_mask(available, instance)
     labelled = labelled_policies(policies, instance, mask)
     source = RewardSource(rewards, instance)
@@ -229,12 +233,13 @@ def simulate(
         "versions": versions_in_use(),
     }
     floors = (*instance.arms, *(group.name for group in instance.group_floors))
-    played = _on_device(tasks, epochs, progress) if on_device else _on_cpu(tasks, epochs, jobs, progress)
-    if kept == "epochs":
-        records, floor_records = _kept(played, tuple(labelled), (epochs, N_TOTALS, len(places)), len(floors))
-        return Trace(places, tuple(labelled), floors, records, floor_records, settings)
-    folder = DeviceFolder if on_device else EpochFolder
-    return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
+    with reporting(progress, horizon * epochs * len(tasks)) as report:
+        played = _on_device(tasks, epochs, report) if on_device else _on_cpu(tasks, epochs, jobs, report)
+        if kept == "epochs":
+            records, floor_records = _kept(played, tuple(labelled), (epochs, N_TOTALS, len(places)), len(floors))
+            return Trace(places, tuple(labelled), floors, records, floor_records, settings)
+        folder = DeviceFolder if on_device else EpochFolder
+        return Summary(places, tuple(labelled), floors, _folded(played, folder, len(places), len(floors)), settings)
 
 
 def fits_device(instance: Instance, policies: Policies, horizon: int) -> bool:
@@ -299,10 +304,11 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
     parallel = joblib.Parallel(
         n_jobs=-1 if jobs is None else min(int(jobs), len(tasks)), prefer="threads", return_as="generator"
     )
-    for task, result in zip(
-        tasks, parallel(joblib.delayed(run_task)(task, None, shelf) for task in tasks), strict=True
-    ):
-        if progress is not None:
+    # Workers that share this process's memory report inside an epoch; of others we hear when an epoch is done.
+    inside = one_at_a_time(progress) if progress is not None and workers_are_threads() else None
+    played = parallel(joblib.delayed(run_task)(task, inside, shelf) for task in tasks)
+    for task, result in zip(tasks, played, strict=True):
+        if progress is not None and inside is None:
             progress(task.horizon)
         yield result
 

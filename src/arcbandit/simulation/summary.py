@@ -35,7 +35,7 @@ from arcbandit.simulation.metrics import (
     metric_names,
 )
 from arcbandit.simulation.results import HEADER_FIELDS, MetricByPolicy, Results
-from arcbandit.tables import import_polars, read_table, reading, write_table
+from arcbandit.tables import FrameKind, frame_of, read_table, reading, write_table
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ UNNAMED_METRICS = 11  # how many of UNNAMED_TOTALS those files fold
 QUANTILES = {"quantile_05": 0.05, "median": 0.5, "quantile_95": 0.95}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Summary(Results):
     """Metrics at the checkpoints `rounds` over all epochs of each policy; no single epoch is kept.
 
@@ -133,25 +133,31 @@ class Summary(Results):
         """The factor of a recorded sum: a share is a count over the rounds so far."""
         return 1.0 / self.rounds if METRICS[metric].kind == Kind.SHARE else 1.0
 
-    def to_frame(self, by: str = "policy") -> Any:
-        """A polars frame, one row per policy, metric and checkpoint; with by="floor", the metrics of each floor."""
-        polars = import_polars()
+    def to_frame(self, by: str = "policy", *, kind: FrameKind | None = None) -> Any:
+        """A frame, one row per policy, metric and checkpoint; with by="floor", the metrics of each floor.
+
+        `kind` is "polars" or "pandas", by default whichever is installed.
+        """
         choice("by", by, ("policy", "floor"))
         names = BY_FLOOR if by == "floor" else (*SUMS, *SHARES)
-        return polars.concat([self._frame(policy, name, by) for policy in self.policies for name in names])
+        parts = [self._columns(policy, name, by) for policy in self.policies for name in names]
+        return frame_of({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, kind)
 
-    def _frame(self, policy: str, metric: str, by: str) -> Any:
+    def _columns(self, policy: str, metric: str, by: str) -> dict[str, Any]:
         repeat = len(self.floors) if by == "floor" else 1
         size = len(self.rounds) * repeat
-        columns: dict[str, Any] = {"policy": [policy] * size, "metric": [metric] * size}
+        columns: dict[str, Any] = {
+            "policy": np.full(size, policy, dtype=object),
+            "metric": np.full(size, metric, dtype=object),
+        }
         columns["round"] = np.repeat(self.rounds, repeat)
         if by == "floor":
-            columns["floor"] = list(self.floors) * len(self.rounds)
+            columns["floor"] = np.tile(np.array(self.floors, dtype=object), len(self.rounds))
         columns["mean"] = self.mean(metric, policy).ravel()
         columns["standard_error"] = self.standard_error(metric, policy).ravel()
         for name, q in QUANTILES.items():
             columns[name] = self.quantile(metric, policy, q).ravel()
-        return import_polars().DataFrame(columns)
+        return columns
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one Parquet file, whole or not at all."""

@@ -22,7 +22,7 @@ from arcbandit.simulation.metrics import (
     Kind,
 )
 from arcbandit.simulation.results import HEADER_FIELDS, MetricByPolicy, Results
-from arcbandit.tables import import_polars, read_table, reading, write_table
+from arcbandit.tables import FrameKind, frame_of, import_polars, read_table, reading, write_table
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ TRACE_VERSION = 3
 UNNAMED_VERSION = 2  # its files hold records by row, without the names of their metrics
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace(Results):
     """Metrics at the checkpoints `rounds`; `records` and `floor_records` hold the sums behind them."""
 
@@ -90,9 +90,11 @@ class Trace(Results):
         self._check_policy(policy)
         return self.metric(metric)[policy]
 
-    def to_frame(self, by: str = "epoch") -> Any:
-        """A polars frame, one row per policy, epoch and checkpoint; with by="floor", per floor as well."""
-        polars = import_polars()
+    def to_frame(self, by: str = "epoch", *, kind: FrameKind | None = None) -> Any:
+        """A frame, one row per policy, epoch and checkpoint; with by="floor", per floor as well.
+
+        `kind` is "polars" or "pandas", by default whichever is installed.
+        """
         choice("by", by, ("epoch", "floor"))
         n_epochs, n_rounds, n_floors = self.epochs, len(self.rounds), len(self.floors)
         repeat = n_floors if by == "floor" else 1
@@ -108,7 +110,7 @@ class Trace(Results):
             names = (*SUMS, *SHARES)
         for name in names:
             columns[name] = np.concatenate([self.metric(name)[policy].ravel() for policy in self.policies])
-        return polars.DataFrame(columns)
+        return frame_of(columns, kind)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one Parquet file, whole or not at all."""

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from arcbandit.report.latex import latex
+from arcbandit.report.latex import latex, tabular
 from arcbandit.report.reproduction.entries import ClaimEntry, ExperimentEntry, StatementEntry, Story
 
 TEXT_WIDTH = 100
@@ -106,12 +106,7 @@ def results_latex(story: Story) -> str:
     parts += ["\\bottomrule", "\\end{longtable}"]
     for entry in story.experiments:
         for table in entry.tables:
-            columns = "l" + "r" * (len(table.header) - 1)
-            parts += ["", f"% {latex(entry.title)}: {latex(table.title)}"]
-            parts += [f"\\begin{{tabular}}{{{columns}}}", "\\toprule"]
-            parts += [" & ".join(map(latex, table.header)) + " \\\\", "\\midrule"]
-            parts += [" & ".join(map(latex, row)) + " \\\\" for row in table.rows]
-            parts += ["\\bottomrule", "\\end{tabular}"]
+            parts += ["", f"% {latex(entry.title)}: {latex(table.title)}", tabular(table.header, table.rows)]
     return "\n".join(parts) + "\n"
 
 

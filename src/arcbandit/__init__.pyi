@@ -5,6 +5,7 @@ from arcbandit.errors import ArcbanditError as ArcbanditError
 from arcbandit.errors import ArcbanditWarning as ArcbanditWarning
 from arcbandit.errors import CacheWarning as CacheWarning
 from arcbandit.errors import EnumerationLimitError as EnumerationLimitError
+from arcbandit.errors import FloorsOutOfReachWarning as FloorsOutOfReachWarning
 from arcbandit.errors import InfeasibleError as InfeasibleError
 from arcbandit.errors import InvalidInputError as InvalidInputError
 from arcbandit.errors import InvalidInstanceError as InvalidInstanceError
@@ -42,6 +43,7 @@ from arcbandit.policies.registry import policy as policy
 from arcbandit.policies.registry import restore as restore
 from arcbandit.policies.sgoc import SGOC as SGOC
 from arcbandit.policies.spoc import SPOC as SPOC
+from arcbandit.policies.status import Status as Status
 from arcbandit.policies.thompson_lp import ThompsonLP as ThompsonLP
 from arcbandit.report.plots import plot as plot
 from arcbandit.report.tables import latex_table as latex_table

@@ -216,7 +216,7 @@ class TestRefusing:
         assert first.snapshot() == before
 
     def test_rewards_beyond_the_bounds_are_refused(self):
-        first, second = made(reward_bounds=(0, 1)), made()
+        first, second = made(reward_bounds=(0, 1)), made(reward_bounds=(0, 10))
         second.update("x", "a", 5.0)
         before = first.snapshot()
         with pytest.raises(InvalidInputError, match="other must have the same reward_bounds"):

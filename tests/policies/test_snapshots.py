@@ -14,6 +14,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import POLICIES
 from arcbandit.policies.snapshot_checks import CONFIGURATION, HEAD, PARTS, PLANNER, STATISTICS
+from arcbandit.policies.snapshot_versions import LATER_SETTINGS
 from tests.long import examples
 
 
@@ -229,7 +230,7 @@ def test_a_snapshot_from_before_a_dial_goes_on_as_before(kind):
     assert restore(today).configuration.dial_values["shares"] == "own"
     without = {name: value for name, value in today["configuration"]["dials"].items() if name != "shares"}
     earlier = changed_at(changed_at(today, ("configuration", "dials"), without), ("configuration", "version"), 1)
-    for field in ("dropped", "admit_contexts", "admitted"):
+    for field in LATER_SETTINGS:
         del earlier["configuration"][field]
     assert restore(earlier).configuration.dial_values["shares"] == "ucb"
     with pytest.raises(InvalidInputError, match="shares"):

@@ -48,6 +48,7 @@ NEAR_ROOT = (0.4, 0.7)  # for R + V from T/10 to T, with instances of their own
 CONSISTENT = {"olp": 20, "oplp": 5, "blp": 5}
 LONGER = 10
 OTHER_EPOCHS = 2  # on nu', whose regret enters the bound through its logarithm
+SHADE = "over their 95 % intervals, at most down to a tenth of the mean"
 EPSILON = 1.0  # eps' of the second bound
 # The last decade adds at least this share of what a decade adds on average, as log T adds the same in each.
 LEAST_SHARE = 1 / 3
@@ -254,12 +255,12 @@ def _nobody_beats_both(recorded: Recorded) -> Measured:
 
 
 def _line(label: str, over: list[int], found: list[Estimate]) -> Line:
-    """Means with their intervals, which on a log axis may not reach 0."""
+    """Means with their intervals, which on a log axis may not reach 0: they are drawn down to a tenth of the mean."""
     means = [one.mean for one in found]
     halves = [0.0 if math.isnan(one.half_width) else one.half_width for one in found]
     low = [max(mean - half, mean / 10) for mean, half in zip(means, halves, strict=True)]
     high = [mean + half for mean, half in zip(means, halves, strict=True)]
-    return Line(label, over, means, low, high, marks=True, shade="over their 95 % intervals")
+    return Line(label, over, means, low, high, marks=True, shade=SHADE)
 
 
 def _figure(recorded: Recorded) -> Sheet:

@@ -78,7 +78,7 @@ def _figure(recorded: Recorded) -> Sheet:
         means = [max(one.mean, 1e-9) for one in found]
         low = [max(mean - half, mean / 10) for mean, half in zip(means, halves, strict=True)]
         high = [mean + half for mean, half in zip(means, halves, strict=True)]
-        shade = "over their 95 % intervals"
+        shade = "over their 95 % intervals, at most down to a tenth of the mean"
         lines.append(Line(family, MARGINS, means, low, high, place=place, marks=True, shade=shade))
         for mean, margin in zip(means, MARGINS, strict=True):
             above = max(above, GUIDE_DISTANCE * mean * margin**2)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arcbandit.estimates import Estimate, estimate
-from arcbandit.experiments.epochs import EPOCHS
+from arcbandit.experiments.epochs import EPOCHS, INTERVALS
 from arcbandit.experiments.experiment import (
     Claim,
     Experiment,
@@ -48,7 +48,6 @@ NEAR_ROOT = (0.4, 0.7)  # for R + V from T/10 to T, with instances of their own
 CONSISTENT = {"olp": 20, "oplp": 5, "blp": 5}
 LONGER = 10
 OTHER_EPOCHS = 2  # on nu', whose regret enters the bound through its logarithm
-SHADE = "over their 95 % intervals, at most down to a tenth of the mean"
 EPSILON = 1.0  # eps' of the second bound
 # The last decade adds at least this share of what a decade adds on average, as log T adds the same in each.
 LEAST_SHARE = 1 / 3
@@ -260,7 +259,7 @@ def _line(label: str, over: list[int], found: list[Estimate]) -> Line:
     halves = [0.0 if math.isnan(one.half_width) else one.half_width for one in found]
     low = [max(mean - half, mean / 10) for mean, half in zip(means, halves, strict=True)]
     high = [mean + half for mean, half in zip(means, halves, strict=True)]
-    return Line(label, over, means, low, high, marks=True, shade=SHADE)
+    return Line(label, over, means, low, high, marks=True, shade=INTERVALS)
 
 
 def _figure(recorded: Recorded) -> Sheet:

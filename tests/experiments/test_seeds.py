@@ -53,5 +53,6 @@ def test_what_is_kept_is_about_claims_that_there_are():
     """A claim that was renamed since would be told nothing of."""
     kept = json.loads(seeds.FILE.read_text(encoding="utf-8"))
     named = {f"{name}/{claim.name}" for name, one in EXPERIMENTS.items() for claim in one.claims}
-    assert set(kept["claims"]) <= named
+    assert set(kept["claims"]) == named
+    assert set(kept["experiments"].values()) == {seeds.SEEDS}
     assert kept["command"].startswith("python -m arcbandit.experiments.seeds")

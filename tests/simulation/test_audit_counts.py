@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from arcbandit import OLP, OPLP, GroupFloor, Instance, paper_instance
+from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.oracle import analyse
+from arcbandit.simulation.audit import audit
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
 from arcbandit.simulation.loop import player_of
 from arcbandit.simulation.metrics import Total
@@ -98,3 +100,18 @@ def test_each_of_them_fails_somewhere():
             fast, _ = counted(instance, policy, lean)
             seen = {row: seen[row] + fast[row] for row in NEW}
     assert all(seen.values()), seen
+
+
+class TestAnalysisAtHand:
+    @pytest.mark.slow
+    def test_gives_the_same_audit(self):
+        nu = paper_instance("nu")
+        assert audit(nu, "olp", 50, epochs=2, analysis=analyse(nu)) == audit(nu, "olp", 50, epochs=2)
+
+    def test_of_another_instance_is_refused(self):
+        with pytest.raises(InvalidInputError, match="analysis must be of the same instance"):
+            audit(paper_instance("nu"), "olp", 50, analysis=analyse(paper_instance("nu-nominal")))
+
+    def test_must_be_one(self):
+        with pytest.raises(InvalidInputError, match="analysis must be an Analysis"):
+            audit(paper_instance("nu"), "olp", 50, analysis=7)

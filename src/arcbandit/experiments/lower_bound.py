@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arcbandit.estimates import Estimate, estimate, written
-from arcbandit.experiments.epochs import EPOCHS
+from arcbandit.experiments.epochs import EPOCHS, INTERVALS
 from arcbandit.experiments.experiment import (
     Claim,
     Experiment,
@@ -254,12 +254,12 @@ def _nobody_beats_both(recorded: Recorded) -> Measured:
 
 
 def _line(label: str, over: list[int], found: list[Estimate]) -> Line:
-    """Means with their intervals, which on a log axis may not reach 0."""
+    """Means with their intervals, which on a log axis may not reach 0: they are drawn down to a tenth of the mean."""
     means = [one.mean for one in found]
     halves = [0.0 if math.isnan(one.half_width) else one.half_width for one in found]
     low = [max(mean - half, mean / 10) for mean, half in zip(means, halves, strict=True)]
     high = [mean + half for mean, half in zip(means, halves, strict=True)]
-    return Line(label, over, means, low, high, marks=True, shade="over their 95 % intervals")
+    return Line(label, over, means, low, high, marks=True, shade=INTERVALS)
 
 
 def _figure(recorded: Recorded) -> Sheet:

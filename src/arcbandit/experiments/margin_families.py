@@ -1,6 +1,7 @@
 """How OPLP's violation scales with the feasibility margin, in three families of instances."""
 
 from arcbandit.estimates import Estimate, estimate
+from arcbandit.experiments.epochs import INTERVALS
 from arcbandit.experiments.experiment import (
     Claim,
     Experiment,
@@ -78,8 +79,7 @@ def _figure(recorded: Recorded) -> Sheet:
         means = [max(one.mean, 1e-9) for one in found]
         low = [max(mean - half, mean / 10) for mean, half in zip(means, halves, strict=True)]
         high = [mean + half for mean, half in zip(means, halves, strict=True)]
-        shade = "over their 95 % intervals"
-        lines.append(Line(family, MARGINS, means, low, high, place=place, marks=True, shade=shade))
+        lines.append(Line(family, MARGINS, means, low, high, place=place, marks=True, shade=INTERVALS))
         for mean, margin in zip(means, MARGINS, strict=True):
             above = max(above, GUIDE_DISTANCE * mean * margin**2)
             below = min(below, mean * margin / GUIDE_DISTANCE)

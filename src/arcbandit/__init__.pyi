@@ -39,6 +39,7 @@ from arcbandit.policies.loe2d import LOE2D as LOE2D
 from arcbandit.policies.olp import OLP as OLP
 from arcbandit.policies.oplp import OPLP as OPLP
 from arcbandit.policies.optimistic3 import Optimistic3 as Optimistic3
+from arcbandit.policies.priced_lp import PricedLP as PricedLP
 from arcbandit.policies.registry import policy as policy
 from arcbandit.policies.registry import restore as restore
 from arcbandit.policies.sgoc import SGOC as SGOC

@@ -66,11 +66,10 @@ def preferred(ratio, entry, index, best_ratio, best_entry, best_index):
     return entry < best_entry or (entry == best_entry and index < best_index)
 
 
-@rare_kernel
-def dual_entering(program, basis, workspace):
-    """The nonbasic column that raises the leaving one at least cost: (arm or row, context or kind), arm -1 if none."""
+@kernel
+def dual_entering_pair(program, basis, workspace):
+    """The nonbasic pair that raises the leaving column at least cost: (cost, entry, index), index -1 if none does."""
     n_arms, n_contexts = program.objective.shape
-    n_rows = basis.slot_arm.shape[0]
     best_ratio = 0.0
     best_entry = 0.0
     best_index = -1
@@ -97,6 +96,15 @@ def dual_entering(program, basis, workspace):
                         best_ratio = ratio
                         best_entry = entry
                         best_index = index
+    return best_ratio, best_entry, best_index
+
+
+@rare_kernel
+def dual_entering(program, basis, workspace):
+    """The nonbasic column that raises the leaving one at least cost: (arm or row, context or kind), arm -1 if none."""
+    n_arms, n_contexts = program.objective.shape
+    n_rows = basis.slot_arm.shape[0]
+    best_ratio, best_entry, best_index = dual_entering_pair(program, basis, workspace)
     for row in range(n_rows):
         entry = -workspace.by_row[ByRow.SCALE, row] * workspace.by_row[ByRow.DUAL_ROW, row]
         if entry < -PIVOT_TOLERANCE:

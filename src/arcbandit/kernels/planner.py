@@ -22,6 +22,7 @@ from arcbandit.kernels.program import (
     make_workspace,
 )
 from arcbandit.kernels.same_share import Shared, make_shared
+from arcbandit.kernels.soft_floors import Soft, forget_order, make_soft
 from arcbandit.kernels.unplayed import Kept, Unplayed, forget_plan, make_unplayed
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
@@ -36,6 +37,14 @@ class Place(enum.IntEnum):
     FALLBACK = 1
 
 
+class SoftPlace(enum.IntEnum):
+    """The bases of a planner of soft floors, the first two in the places of `Place`."""
+
+    FIRST = 0
+    UPPER = 1
+    LOWER = 2
+
+
 class Coefficient(enum.IntEnum):
     """Rows of Planner.coefficients, written by a rule where the statistics themselves are not its coefficients."""
 
@@ -48,12 +57,13 @@ class Planner(NamedTuple):
 
     lean: np.ndarray  # float64, x and y of the program at hand, shape (2,)
     coefficients: np.ndarray  # float64, shape (2, K, C)
-    key: np.ndarray  # int32, shape (2, C)
-    slot_arm: np.ndarray  # int32, shape (2, M)
-    slot_context: np.ndarray  # int32, shape (2, M)
+    key: np.ndarray  # int32, shape (2, C), or (3, C) with soft floors
+    slot_arm: np.ndarray  # int32, shape (2, M), likewise
+    slot_context: np.ndarray  # int32, shape (2, M), likewise
     workspace: Workspace
     unplayed: Unplayed  # an empty tuple in its place, if nothing is kept of unplayed pairs
     shared: Shared  # an empty tuple in its place, unless floors that cannot all be met get the same share of them
+    soft: Soft  # an empty tuple in its place, unless floors are soft
 
 
 def make_planner(
@@ -64,23 +74,27 @@ def make_planner(
     *,
     keeps_unplayed: bool = False,
     shares_floors: bool = False,
+    soft_floors: bool = False,
 ) -> Planner:
     """A planner for problems of this shape that has planned nothing yet.
 
     `keeps_unplayed`: for a rule that plans with confidence bounds, and more than FEW_PAIRS pairs. Without, kernels are
     compiled without what keeps unplayed pairs. `shares_floors`: floors that cannot all be met get the same share of
-    their amounts. Without, kernels are compiled without what finds it.
+    their amounts. Without, kernels are compiled without what finds it. `soft_floors`: for a rule whose floors may be
+    missed at a price.
     """
+    places = len(SoftPlace) if soft_floors else len(Place)
     unplayed = make_unplayed(n_arms, n_contexts, n_rows) if keeps_unplayed else ()
     return Planner(
         lean=np.zeros(2),
         coefficients=np.zeros((len(Coefficient), n_arms, n_contexts)),
-        key=np.full((len(Place), n_contexts), -1, dtype=np.int32),
-        slot_arm=np.tile(np.arange(n_rows, dtype=np.int32), (len(Place), 1)),
-        slot_context=np.full((len(Place), n_rows), Column.SURPLUS, dtype=np.int32),
+        key=np.full((places, n_contexts), -1, dtype=np.int32),
+        slot_arm=np.tile(np.arange(n_rows, dtype=np.int32), (places, 1)),
+        slot_context=np.full((places, n_rows), Column.SURPLUS, dtype=np.int32),
         workspace=make_workspace(n_arms, n_contexts, n_rows, rows_per_arm),
         unplayed=cast(Unplayed, unplayed),
         shared=make_shared(n_rows) if shares_floors else cast(Shared, ()),
+        soft=make_soft(n_arms, n_contexts, n_rows, rows_per_arm) if soft_floors else cast(Soft, ()),
     )
 
 
@@ -89,6 +103,18 @@ def set_leans(planner, objective, revenue):
     """How many roots the two sides of the program at hand lean."""
     planner.lean[0] = objective
     planner.lean[1] = revenue
+
+
+@kernel
+def basis_of(planner, place):
+    """The basis of a place."""
+    return Basis(planner.key[place], planner.slot_arm[place], planner.slot_context[place])
+
+
+@kernel
+def measures_now(planner):
+    """Whether scales are to be measured in this round."""
+    return planner.workspace.counts[Count.SCALES_AGE] == 0
 
 
 @kernel
@@ -186,6 +212,9 @@ def start_over(planner: Planner) -> None:
     planner.workspace.counts[Count.SCALES_AGE] = -1
     if keeps_unplayed(planner):
         planner.unplayed.scalars[Kept.IS_KEPT] = 0.0
+    if len(planner.soft) > 0:
+        for workspace in (planner.workspace, planner.soft.upper, planner.soft.lower):
+            forget_order(workspace)
 
 
 def planner_state(planner: Planner) -> dict[str, Any]:

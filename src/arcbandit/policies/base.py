@@ -93,6 +93,7 @@ class Policy(metaclass=PolicyType):
     allocate: ClassVar[Callable[..., Any]]
     learn: ClassVar[Callable[..., Any]] = staticmethod(learn_nothing)  # (learner, context, arm, reward)
     plans: ClassVar[bool] = False  # whether it asks learner.planner for plans
+    soft_floors: ClassVar[bool] = False  # it plans, and may miss floors at a price; its allocation is of no one basis
     reference: ClassVar[str] = ""  # where it comes from: a key of docs/references.bib, or a citation
     dials: ClassVar[tuple[Dial, ...]] = ()  # learner.dials[0] has them by name
     preset: ClassVar[Mapping[str, float]] = {}  # dials that the class itself sets

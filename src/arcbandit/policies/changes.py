@@ -16,7 +16,7 @@ from arcbandit.inputs.arrays import summing_to_one, vector
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
 from arcbandit.inputs.values import listed, non_negative, shown, truth
 from arcbandit.policies.growth import flags_by_context, require_arms, with_amount
-from arcbandit.policies.state import Name, State, estimated_probabilities, with_shape
+from arcbandit.policies.state import Name, State, estimated_probabilities, forget_arm, with_shape
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column
@@ -55,7 +55,7 @@ def with_returned_arm(state: State, arm: Name, floor: Any, available: "Column | 
         _probabilities(state),
     )
     # Rewards that came late may have moved what a rule keeps of the arm.
-    changed.learner.memory.by_arm[:, row] = 0.0
+    forget_arm(changed.learner, row)
     return changed
 
 

@@ -22,6 +22,7 @@ from arcbandit.policies.state import (
     Prior,
     State,
     estimated_probabilities,
+    forget_arm,
     playable,
     with_shape,
 )
@@ -70,7 +71,7 @@ def without_arm(state: State, arm: Name) -> State:
     retired = replace(state, floors=with_amount(state.floors, row, 0.0), retired=state.retired | {row})
     require_arms(retired, f"arm {arm!r} must not be retired")
     changed = with_shape(retired, state.learner.problem.context_probabilities.copy())
-    changed.learner.memory.by_arm[:, row] = 0.0  # a queue of what is owed to the arm would go on growing
+    forget_arm(changed.learner, row)  # a queue of what is owed to the arm would go on growing
     return changed
 
 

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -75,6 +75,9 @@ class Memory(NamedTuple):
     totals: np.ndarray  # float64, shape (rows,)
     scratch_by_pair: np.ndarray  # float64, shape (rows, K, C)
     scratch_by_arm: np.ndarray  # float64, shape (rows, K)
+    # Of the next two, an empty tuple is in its place unless the rule has such rows.
+    by_floor: np.ndarray  # float64, shape (rows, M)
+    scratch_by_floor: np.ndarray  # float64, shape (rows, M)
 
 
 class Learner(NamedTuple):
@@ -107,9 +110,11 @@ class Rows(NamedTuple):
     totals: Any = None
     scratch_by_pair: Any = None
     scratch_by_arm: Any = None
+    by_floor: Any = None
+    scratch_by_floor: Any = None
 
 
-def make_memory(rows: Rows, n_arms: int, n_contexts: int) -> Memory:
+def make_memory(rows: Rows, n_arms: int, n_contexts: int, n_floors: int) -> Memory:
     """An empty memory."""
     counts = [0 if kind is None else len(kind) for kind in rows]
     return Memory(
@@ -118,6 +123,8 @@ def make_memory(rows: Rows, n_arms: int, n_contexts: int) -> Memory:
         totals=np.zeros(counts[2]),
         scratch_by_pair=np.zeros((counts[3], n_arms, n_contexts)),
         scratch_by_arm=np.zeros((counts[4], n_arms)),
+        by_floor=np.zeros((counts[5], n_floors)) if counts[5] else cast(Any, ()),
+        scratch_by_floor=np.zeros((counts[6], n_floors)) if counts[6] else cast(Any, ()),
     )
 
 

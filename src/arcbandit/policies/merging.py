@@ -31,7 +31,9 @@ class Seen(NamedTuple):
 
 def refuse_memory(kind: "type[Policy]") -> None:
     """Refuse a rule that keeps more than the statistics."""
-    kept = [row.name.lower() for part in (kind.rows.by_pair, kind.rows.by_arm, kind.rows.totals) for row in part or ()]
+    rows = kind.rows
+    parts = (rows.by_pair, rows.by_arm, rows.totals, rows.by_floor)
+    kept = [row.name.lower() for part in parts for row in part or ()]
     if kept:
         raise InvalidInputError(
             f"{kind.__name__} cannot be merged: what it keeps from round to round ({', '.join(kept)}) does not add up."

@@ -19,6 +19,7 @@ PolicyName = Literal[
     "linear-program",
     "olp",
     "oplp",
+    "priced-lp",
     "thompson-lp",
     "bandit-q",
     "doc",
@@ -64,6 +65,14 @@ class ThompsonLPSettings(Settings, total=False):
 
     share: float
     redraws: int
+
+
+class PricedLPSettings(Settings, total=False):
+    """Those of `PricedLP`."""
+
+    exploration: float
+    violation_weight: float
+    price_memory: float
 
 
 class BanditQSettings(Settings, total=False):

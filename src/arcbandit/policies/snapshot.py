@@ -99,6 +99,7 @@ def _kept(rows: Rows, memory: Any) -> list[tuple[str, Any, Any]]:
         ("by_pair", rows.by_pair, memory.by_pair),
         ("by_arm", rows.by_arm, memory.by_arm),
         ("totals", rows.totals, memory.totals),
+        *([] if rows.by_floor is None else [("by_floor", rows.by_floor, memory.by_floor)]),
     ]
 
 

@@ -17,6 +17,7 @@ from arcbandit.inputs.arrays import PROBABILITY_SUM_TOLERANCE
 from arcbandit.inputs.values import LARGEST_NUMBER, LARGEST_WHOLE, shown
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.noise import Noise
+from arcbandit.kernels.planner import Place, SoftPlace
 from arcbandit.kernels.program import Column
 from arcbandit.policies.configuration import ESTIMATE
 from arcbandit.policies.learner import Outcome
@@ -37,6 +38,7 @@ class Size(NamedTuple):
     arms: int
     contexts: int
     rows: int  # floors of arms and of groups
+    places: int = len(Place)  # bases that a planner keeps
 
     @property
     def rows_and_one(self) -> int:
@@ -170,9 +172,9 @@ PLANNER: dict[str, Check] = {
     "basis": anything,
 }
 BASIS = table(
-    key=list_of(whole_number(-1), 2, "contexts"),
-    slot_arm=list_of(whole_number(0), 2, "rows"),
-    slot_context=list_of(whole_number(Column.SHORTFALL.value), 2, "rows"),
+    key=list_of(whole_number(-1), "places", "contexts"),
+    slot_arm=list_of(whole_number(0), "places", "rows"),
+    slot_context=list_of(whole_number(Column.SHORTFALL.value), "places", "rows"),
     row_scales=list_of(number, "rows_and_one"),
     scales_age=whole_number(-1),
 )
@@ -181,7 +183,9 @@ MEMORY: dict[str, Check] = {
     "by_pair": list_of(number, "arms", "contexts"),
     "by_arm": list_of(number, "arms"),
     "totals": number,
+    "by_floor": list_of(number, "rows"),
 }
+MEMORY_OF_SOME = ("by_floor",)  # kinds of rows that a snapshot has only if the rule does
 
 
 def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
@@ -207,7 +211,8 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
             _refuse(f"snapshot['configuration'][{field!r}]", "a list", configuration[field])
     n_arms = len(configuration.get("revenue_floors", []))
     n_contexts = len(configuration.get("context_probabilities", []))
-    size = Size(n_arms, n_contexts, n_arms + len(configuration.get("group_floors", [])))
+    places = len(SoftPlace) if kind.soft_floors else len(Place)
+    size = Size(n_arms, n_contexts, n_arms + len(configuration.get("group_floors", [])), places)
     for part, checks in (("configuration", CONFIGURATION), ("statistics", STATISTICS), ("planner", PLANNER)):
         _check_fields(f"snapshot[{part!r}]", snapshot[part], checks, size)
     dials = {dial.name: anything for dial in kind.dials}
@@ -216,6 +221,7 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
         **{
             part: table(**{row.name.lower(): check for row in getattr(kind.rows, part) or ()})
             for part, check in MEMORY.items()
+            if part not in MEMORY_OF_SOME or getattr(kind.rows, part) is not None
         }
     )
     memory("snapshot['statistics']['memory']", statistics["memory"], size)

@@ -176,7 +176,7 @@ def make_learner(
     planner: Any = ()  # without one there is less to compile
     if kind.plans:
         # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them.
-        keeps = available.size > PAIRS_TO_LOOK_AT and not configuration.estimate_contexts
+        keeps = available.size > PAIRS_TO_LOOK_AT and not configuration.estimate_contexts and not kind.soft_floors
         planner = make_planner(
             n_arms,
             n_contexts,
@@ -184,6 +184,7 @@ def make_learner(
             rows.arm_rows.shape[1],
             keeps_unplayed=keeps,
             shares_floors=configuration.when_infeasible == SAME_SHARE,
+            soft_floors=kind.soft_floors,
         )
     return Learner(
         problem=KnownProblem(
@@ -195,7 +196,7 @@ def make_learner(
         settings=_settings(configuration),
         dials=record_of({**kind.preset, **dials}),
         statistics=make_statistics(n_arms, n_contexts),
-        memory=make_memory(kind.rows, n_arms, n_contexts),
+        memory=make_memory(kind.rows, n_arms, n_contexts, len(floors)),
         planner=planner,
         noise=np.zeros(len(Noise)) if configuration.estimates_noise else cast(Any, ()),
         progress=progress,
@@ -277,6 +278,26 @@ def estimated_probabilities(counts: NDArray[np.float64], dropped: frozenset[int]
     return probabilities
 
 
+def _take_over_by_floor(old: Learner, learner: Learner) -> None:
+    """Copy what a rule keeps per floor: of the arms and, unless there are fewer groups than before, of the groups.
+
+    A group that came last starts from zero. If one went, all groups do, as rows do not tell which it was.
+    """
+    before, after = old.memory.by_floor, learner.memory.by_floor
+    arms, now = old.allocation.shape[0], learner.allocation.shape[0]
+    after[:, :arms] = before[:, :arms]
+    groups = before.shape[1] - arms
+    if after.shape[1] - now >= groups:
+        after[:, now : now + groups] = before[:, arms:]
+
+
+def forget_arm(learner: Learner, row: int) -> None:
+    """Let what a rule keeps of an arm and of its floor start from zero."""
+    learner.memory.by_arm[:, row] = 0.0
+    if len(learner.memory.by_floor) > 0:
+        learner.memory.by_floor[:, row] = 0.0
+
+
 def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
     """What was learnt, in memory for the labels, floors and availability of this state; the next plan starts cold."""
     old = state.learner
@@ -289,6 +310,8 @@ def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
     learner.memory.by_pair[:, :arms, :contexts] = old.memory.by_pair
     learner.memory.by_arm[:, :arms] = old.memory.by_arm
     learner.memory.totals[:] = old.memory.totals
+    if state.configuration.kind.rows.by_floor is not None:
+        _take_over_by_floor(old, learner)
     learner.settings[0].noise_scale = old.settings[0].noise_scale
     if state.configuration.estimates_noise:
         learner.noise[:] = old.noise

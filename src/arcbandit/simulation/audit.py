@@ -96,6 +96,10 @@ def audit(
     configured = playable(policy, instance, None, "policy")
     if not isinstance(configured, Configuration) or not configured.kind.plans:
         raise InvalidInputError(f"The audit needs a policy that plans, but {configured.name!r} does not.")
+    if configured.kind.soft_floors:
+        raise InvalidInputError(
+            f"The audit needs a policy that keeps to its floors, but {configured.name!r} prices them."
+        )
     trace = simulate(
         instance,
         {configured.label: configured},

@@ -79,7 +79,7 @@ def play_on_device(
     learner, rule = bound.learner, type(bound)
     n_rows = learner.problem.floors.shape[0]
     entries = entries_of({"world": world} | tuples_of(learner, window))
-    variants = {"on_cadence": is_on_cadence(learner), "fades": forgets(learner)}
+    variants = {"on_cadence": is_on_cadence(learner), "fades": forgets(learner), "soft_floors": rule.soft_floors}
     loop = loop_of(rule.allocate, rule.learn, rule.plans, world.audited, **variants)
     play = play_kernel(loop, tuple(field for field, _ in entries))
     shared = [

@@ -18,8 +18,9 @@ from arcbandit.compilation.compile import config, kernel
 from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.confidence import Statistics
 from arcbandit.kernels.planner import Planner, keeps_unplayed
-from arcbandit.kernels.program import Workspace
+from arcbandit.kernels.program import Basis, Workspace
 from arcbandit.kernels.same_share import Shared
+from arcbandit.kernels.soft_floors import Soft
 from arcbandit.kernels.unplayed import Unplayed
 from arcbandit.policies.learner import KnownProblem, Learner, Memory, Stream
 from arcbandit.simulation.explored import Explored
@@ -111,6 +112,8 @@ TUPLES = (
     Workspace,
     Unplayed,
     Shared,
+    Soft,
+    Basis,
     Meters,
     Explored,
     Stream,

@@ -42,6 +42,7 @@ from arcbandit.simulation.world import World, draw_reward
 rule_allocate: Any = None
 rule_learn: Any = None
 PLANS: bool = False
+PLAYS_BASES: bool = False
 AUDITED: bool = False
 ON_CADENCE: bool = False
 DELAYED: bool = False
@@ -76,13 +77,13 @@ def rounds(world, learner, meters, stream, first, last, record):
             outcome = rule_allocate(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
-        if PLANS:
+        if PLAYS_BASES:
             performance = expect_of_plan(world, learner.problem, learner.allocation, learner.planner, outcome, meters)
         else:
             performance = expect_of_all(world, learner.problem, learner.allocation, meters)
         regret, violation = measure_allocation(world, learner.problem, performance, meters)
-        count_outcome(PLANS, outcome, meters)
-        if PLANS:
+        count_outcome(PLANS, PLAYS_BASES, outcome, meters)
+        if PLAYS_BASES:
             matched = is_of_basis(outcome) and has_optimal_set(world, learner.planner, outcome, meters)
             meters.totals[Total.OPTIMAL_SET] += 1.0 if matched else 0.0
             if AUDITED:
@@ -133,6 +134,7 @@ def loop_of(
     on_cadence: bool = False,
     delayed: bool = False,
     fades: bool = False,
+    soft_floors: bool = False,
 ) -> Any:
     """The kernel `play_rounds(world, learner, meters, stream, first, last, record)` of a rule.
 
@@ -145,6 +147,7 @@ def loop_of(
         rule_allocate=allocate,
         rule_learn=learn,
         PLANS=plans,
+        PLAYS_BASES=plans and not soft_floors,
         AUDITED=audited,
         ON_CADENCE=on_cadence,
         DELAYED=delayed,
@@ -169,7 +172,7 @@ def player_of(rule: Any, run: Run) -> Callable[..., None]:
     """
     numbers = packed(run)
     world = run.world
-    variants = (world.audited, is_on_cadence(run.learner), len(world.late) > 0, forgets(run.learner))
+    variants = (world.audited, is_on_cadence(run.learner), len(world.late) > 0, forgets(run.learner), rule.soft_floors)
     compiled = _player(kind_of(run), rule.allocate, rule.learn, rule.plans, *variants).compiled
 
     def play_stretch(first: int, last: int, epoch: int = run.stream.epoch, _kept: Run = run) -> None:

@@ -203,14 +203,14 @@ def measure_allocation(world, problem, performance, meters):
 
 
 @kernel
-def count_outcome(plans, outcome, meters):
+def count_outcome(plans, plays_bases, outcome, meters):
     """Count a round by how its allocation came about."""
     if outcome != Outcome.PLANNED:
         meters.totals[Total.ON_FALLBACK] += 1.0 if outcome & Outcome.FELL_BACK else 0.0
         meters.totals[Total.INFEASIBLE] += 1.0 if plans and outcome & Outcome.FELL_SHORT else 0.0
         meters.totals[Total.GAVE_UP] += 1.0 if plans and outcome & Outcome.STOOD_STILL else 0.0
-    if not plans:
-        meters.totals[Total.OPTIMAL_SET] = np.nan  # without a plan there is no active set
+    if not plays_bases:
+        meters.totals[Total.OPTIMAL_SET] = np.nan  # without a plan, or between two, there is no active set
 
 
 @kernel

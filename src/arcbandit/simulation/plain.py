@@ -147,7 +147,7 @@ def finish(numbers, t, context, shares, place):
     planned = Outcome.PLANNED.value
     performance = expect_of_all(run.world, learner.problem, allocation, run.meters)
     measure_allocation(run.world, learner.problem, performance, run.meters)
-    count_outcome(False, planned, run.meters)
+    count_outcome(False, False, planned, run.meters)
     measure_reward(run.learner.problem, arm, reward, t, run.meters)
     if place < run.record.checkpoints.shape[0] and run.record.checkpoints[place] == t:
         write_checkpoint(run.learner.problem, run.meters, place, run.record)

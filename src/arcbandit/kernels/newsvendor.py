@@ -1,0 +1,94 @@
+"""Margins of floors that cost as much if they are too large as if they are too small: a newsvendor's.
+
+A floor is missed by an estimate's error. A margin of z standard errors costs its price in regret if that was too much,
+and the weight v in violation if it was too little. With prices a_j, standard errors s_j, and a cost E of exploring that
+is paid anyway, the best margins satisfy, with one q for all floors,
+
+    v P(floor j is missed) = a_j q,  where q = P(sum_j a_j (z_j s_j + error_j) + E > 0).
+"""
+
+import math
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.normal import normal_density, normal_probability, normal_quantile
+from arcbandit.kernels.program import NO_FLOOR
+
+LEAST_MARGIN = -2.5  # in standard errors
+MOST_MARGIN = 2.5  # at a weight of 1
+MARGIN_PER_DECADE = 0.5  # of the weight
+CLOSE_ENOUGH = 1e-9  # Newton's steps get this small one step before the last
+MOST_STEPS = 100
+
+
+@kernel
+def most_margin(weight):
+    """The largest margin; the dearer a violation, the rarer one is worth a margin."""
+    return MOST_MARGIN + MARGIN_PER_DECADE * math.log10(max(1.0, weight))
+
+
+@kernel
+def margin_of(price, q, most, most_probability):
+    """z of a floor at this price over v, within its limits; `most_probability` is that of `most`."""
+    kept = 1.0 - price * q
+    if kept >= most_probability:
+        return most
+    if kept <= 0.0:
+        return LEAST_MARGIN
+    return max(LEAST_MARGIN, normal_quantile(max(kept, 1e-9)))
+
+
+@rare_kernel
+def common_quantile(prices, errors, cost, weight, start):
+    """q, for prices and standard errors of shape (M,), found from `start`; 1/2 if no floor has a price and an error."""
+    spread = 0.0
+    for row in range(prices.shape[0]):
+        spread += (prices[row] * errors[row]) ** 2
+    if not spread > 0.0:
+        return 0.5
+    spread = math.sqrt(spread)
+    most = most_margin(weight)
+    most_probability = normal_probability(most)
+    low = 0.0
+    high = 1.0
+    q = start
+    for _ in range(MOST_STEPS):
+        total = cost
+        slope = 0.0
+        for row in range(prices.shape[0]):
+            if prices[row] > 0.0:
+                z = margin_of(prices[row] / weight, q, most, most_probability)
+                total += prices[row] * errors[row] * z
+                if LEAST_MARGIN < z < most:
+                    slope -= prices[row] * errors[row] * (prices[row] / weight) / normal_density(z)
+        total /= spread
+        excess = normal_probability(total) - q
+        # The excess falls as q rises.
+        if excess > 0.0:
+            low = q
+        else:
+            high = q
+        step = excess / (1.0 - normal_density(total) * slope / spread)
+        following = q + step
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        step = following - q
+        q = following
+        if abs(step) <= CLOSE_ENOUGH:
+            break
+    return q
+
+
+@rare_kernel
+def write_margins(prices, errors, floors, cost, weight, start, margins):
+    """Write z of each floor, 0 for a row without one, all of shape (M,); return q.
+
+    A floor without a price has the largest margin, which costs nothing.
+    """
+    q = common_quantile(prices, errors, cost, weight, start)
+    most = most_margin(weight)
+    most_probability = normal_probability(most)
+    for row in range(floors.shape[0]):
+        margins[row] = 0.0
+        if floors[row] != NO_FLOOR:
+            margins[row] = margin_of(prices[row] / weight, q, most, most_probability)
+    return q

@@ -1,0 +1,141 @@
+"""The plan that explores most, where revenue below a target, like each floor, may be missed at a price of 1 a unit.
+
+    maximise    sum_kc  p_c u_kc w_kc  -  y  -  sum_m short_m
+    subject to  soft floors, and  sum_kc  p_c m_kc w_kc  +  y  >=  F
+
+The row of the revenue has coefficients of its own and would fill the working matrix. So it is priced instead: at a price
+b from 0 to 1 the objective is u + b m, which is what the leans of a program are for, and the rest are soft floors. What a
+plan earns never falls as b rises. If at b = 1 it earns no more than F, that is the plan. Otherwise there is a price at
+which two plans are equally good of which one earns more than F and one less, and the plan is what lies between them. Both
+bases are kept: in most rounds their shares give the price, and one look at the prices proves both.
+"""
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.basic_columns import write_least
+from arcbandit.kernels.elimination import factorise, is_peeled
+from arcbandit.kernels.evaluation import evaluate, evaluate_prices, evaluate_shares
+from arcbandit.kernels.program import ByContext, ByRow, Column, PlanStatus
+from arcbandit.kernels.soft_floors import copy_basis, forget_order, is_best, plan_softly, take_up, total_of
+
+SHORTFALL_PRICE = 1.0
+CLOSE = 1e-12  # a revenue, or a value, this close relative to the largest at stake is equal
+MOST_TRIALS = 50  # each finds a better plan, and few are needed
+
+
+@kernel
+def gain_of(program, basis, workspace):
+    """The bonus of an evaluated basis, less what its floors lack."""
+    gain = total_of(program.objective, program.weights, basis, workspace)
+    for slot in range(basis.slot_arm.shape[0]):
+        if basis.slot_context[slot] == Column.SHORTFALL:
+            lacking = workspace.by_row[ByRow.SLOT_VALUE, slot] * workspace.by_row[ByRow.SCALE, basis.slot_arm[slot]]
+            gain -= SHORTFALL_PRICE * lacking
+    return gain
+
+
+@kernel
+def revenue_of_plan(program, basis, workspace):
+    """What an evaluated basis earns; the means are the program's roots."""
+    return total_of(program.root, program.weights, basis, workspace)
+
+
+@kernel
+def largest_mean(program, basis, workspace):
+    """A size to compare revenues with: that of the terms that they are sums of."""
+    size = 0.0
+    for context in range(basis.key.shape[0]):
+        share = workspace.by_context[ByContext.KEY_SHARE, context]
+        size += abs(program.weights[context] * program.root[basis.key[context], context] * share)
+    return size
+
+
+@kernel
+def evaluate_shares_again(program, basis, workspace):
+    """Evaluate the shares of the basis last evaluated in this workspace; return whether none is below zero."""
+    if not (take_up(workspace) and factorise(program, basis, workspace)):
+        return False
+    if not evaluate_shares(program, basis, is_peeled(workspace), workspace):
+        return False
+    return write_least(basis, workspace) >= 0.0
+
+
+@rare_kernel
+def is_between_still(program, target, upper, upper_workspace, lower, lower_workspace):
+    """Whether the plan is still between these two, and the share of the upper one in it."""
+    if not evaluate_shares_again(program, lower, lower_workspace):
+        return False, 0.0
+    if not evaluate_shares_again(program, upper, upper_workspace):
+        return False, 0.0
+    most, least = revenue_of_plan(program, upper, upper_workspace), revenue_of_plan(program, lower, lower_workspace)
+    if not least <= target < most:
+        return False, 0.0
+    gains = gain_of(program, lower, lower_workspace) - gain_of(program, upper, upper_workspace)
+    price = gains / (most - least)
+    if not 0.0 <= price <= 1.0:
+        return False, 0.0
+    program.lean[0] = price
+    evaluate_prices(program, upper, 1.0, SHORTFALL_PRICE, is_peeled(upper_workspace), upper_workspace)
+    # As both are worth the same, one proof is enough.
+    return is_best(program, upper, SHORTFALL_PRICE, upper_workspace), (target - least) / (most - least)
+
+
+@rare_kernel
+def close_in(program, target, upper, upper_workspace, lower, lower_workspace, trial, trial_workspace, allocation):
+    """Find the two plans that the best one is between, from one that earns more than the target and one that earns less.
+
+    Return a PlanStatus and the share of the upper one. The workspace of trials is left with no basis.
+    """
+    most, least = revenue_of_plan(program, upper, upper_workspace), revenue_of_plan(program, lower, lower_workspace)
+    most_gain, least_gain = gain_of(program, upper, upper_workspace), gain_of(program, lower, lower_workspace)
+    for _ in range(MOST_TRIALS):
+        price = min(max((least_gain - most_gain) / (most - least), 0.0), 1.0)
+        program.lean[0] = price
+        value = most_gain + price * most
+        copy_basis(upper, trial)
+        forget_order(trial_workspace)
+        if plan_softly(program, trial, SHORTFALL_PRICE, trial_workspace, allocation) != PlanStatus.OPTIMAL:
+            break
+        revenue = revenue_of_plan(program, trial, trial_workspace)
+        gain = gain_of(program, trial, trial_workspace)
+        if gain + price * revenue <= value + CLOSE * (abs(gain) + abs(price * revenue)):
+            break
+        if revenue > target:
+            copy_basis(trial, upper)
+            most, most_gain = revenue, gain
+        else:
+            copy_basis(trial, lower)
+            least, least_gain = revenue, gain
+    forget_order(trial_workspace)
+    forget_order(upper_workspace)
+    forget_order(lower_workspace)
+    sound = evaluate(program, upper, 1.0, SHORTFALL_PRICE, upper_workspace)
+    sound &= evaluate(program, lower, 1.0, SHORTFALL_PRICE, lower_workspace)
+    write_least(upper, upper_workspace)
+    write_least(lower, lower_workspace)
+    return PlanStatus.OPTIMAL if sound else PlanStatus.PIVOT_LIMIT, (target - least) / (most - least)
+
+
+@rare_kernel
+def explore_most(program, target, was_between, upper, lower, soft, trial_workspace, allocation):
+    """Lead two bases to those that the best plan is between; return a PlanStatus and the share of the upper one.
+
+    The program's objective is u and its root m; its first lean is overwritten. `was_between`: what was found last was.
+    """
+    if was_between:
+        between, share = is_between_still(program, target, upper, soft.upper, lower, soft.lower)
+        if between:
+            return PlanStatus.OPTIMAL, share
+    program.lean[0] = 1.0
+    status = plan_softly(program, upper, SHORTFALL_PRICE, soft.upper, allocation)
+    if status != PlanStatus.OPTIMAL:
+        return status, 1.0
+    rounding = CLOSE * max(abs(target), largest_mean(program, upper, soft.upper))
+    if revenue_of_plan(program, upper, soft.upper) <= target + rounding:
+        return PlanStatus.OPTIMAL, 1.0
+    program.lean[0] = 0.0
+    status = plan_softly(program, lower, SHORTFALL_PRICE, soft.lower, allocation)
+    if status != PlanStatus.OPTIMAL:
+        return status, 0.0
+    if revenue_of_plan(program, lower, soft.lower) >= target - rounding:
+        return PlanStatus.OPTIMAL, 0.0
+    return close_in(program, target, upper, soft.upper, lower, soft.lower, soft.trial, trial_workspace, allocation)

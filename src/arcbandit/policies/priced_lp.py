@@ -1,0 +1,432 @@
+"""Priced LP: what floors cost decides their margins, and how much is explored."""
+
+import enum
+import math
+from typing import TYPE_CHECKING, Unpack
+
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.allocation import write_allocation
+from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.newsvendor import write_margins
+from arcbandit.kernels.planner import Place, SoftPlace, basis_of, forget_allocation, measures_now, set_leans
+from arcbandit.kernels.program import NO_FLOOR, ByArm, ByRow, PlanStatus, Program, Scalar
+from arcbandit.kernels.revenue_row import explore_most
+from arcbandit.kernels.scales import measure_scales
+from arcbandit.kernels.soft_floors import (
+    add_shares,
+    forget_order,
+    largest_shortfall,
+    plan_softly,
+    total_of,
+    total_surplus,
+)
+from arcbandit.policies.base import Policy
+from arcbandit.policies.dials import Dial
+from arcbandit.policies.learner import Outcome, Progress, Rows
+from arcbandit.policies.plans import begin_planning, explore, play_alike, plan_with_bounds
+
+if TYPE_CHECKING:
+    from arcbandit.inputs.frames import Column
+    from arcbandit.policies.settings import PricedLPSettings
+
+MOST_SHORTFALL_PRICE = 1000.0  # M, of a floor that the first program misses
+LACKS = 1e-9  # a floor that misses more than this makes the first program short
+ROUNDS_TO_SHRINK = 200  # up to here, what pairs are shrunk to is refreshed in each round
+ROUNDS_BETWEEN = 50  # and from here on after so many
+LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
+
+
+class ByPairRow(enum.IntEnum):
+    """What is kept per pair."""
+
+    PLAN = 0  # W, the average of the first program's plans
+
+
+class Total(enum.IntEnum):
+    """What is kept once."""
+
+    EXPLORING = 0  # the average of what exploring costs a round
+    CENTRE = 1  # m0, the mean that pairs are shrunk to
+    PRIOR = 2  # tau, the pulls that it counts for
+    REFRESHED = 3  # the round in which both were computed
+    QUANTILE = 4  # q of the last margins, where the search for the next starts
+    BETWEEN = 5  # 1 if the last plan was between two
+
+
+class ByFloor(enum.IntEnum):
+    """What is kept per floor."""
+
+    PRICE = 0  # the average of the first program's prices
+    MARGIN = 1  # z, in standard errors
+    ERROR = 2  # se, the standard error of the revenue under the average plan
+
+
+class PairScratch(enum.IntEnum):
+    """What is computed per pair."""
+
+    MEAN = 0  # shrunk
+    PULLS = 1  # n + tau
+    REVENUE = 2  # the mean less its share of the margin
+    BONUS = 3
+    # sqrt(2 log(1 + N / n) / n), with the n and N that it was computed from: few change from round to round.
+    REACH = 4
+    REACH_PULLS = 5
+    REACH_VISITS = 6
+
+
+class FloorScratch(enum.IntEnum):
+    """What is computed per floor."""
+
+    FLOOR = 0  # with the margin of a group
+    PRICE = 1  # of the first program
+
+
+@rare_kernel
+def shrink(learner, t):
+    """Refresh the centre of the means and what it counts for: the noise over the spread of the means, 1 at most."""
+    by_pair, available = learner.statistics.by_pair, learner.problem.available
+    totals = learner.memory.totals
+    noise = learner.settings[0].noise_scale ** 2
+    n_arms, n_contexts = available.shape
+    count = 0
+    centre = 0.0
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            if available[arm, context] and by_pair[ByPair.PULLS, arm, context] > 0.0:
+                count += 1
+                centre += by_pair[ByPair.MEAN, arm, context]
+    centre /= max(count, 1)
+    spread = 4.0 * noise + 1.0
+    if count > 1:
+        spread = 0.0
+        for arm in range(n_arms):
+            for context in range(n_contexts):
+                if available[arm, context] and by_pair[ByPair.PULLS, arm, context] > 0.0:
+                    off = by_pair[ByPair.MEAN, arm, context] - centre
+                    spread += off * off - noise / by_pair[ByPair.PULLS, arm, context]
+        spread = max(spread / (count - 1), noise)
+    totals[Total.CENTRE] = centre
+    totals[Total.PRIOR] = noise / spread if spread > 0.0 else 1.0
+    totals[Total.REFRESHED] = t
+
+
+@rare_kernel
+def write_means(learner):
+    """Write the shrunk means, their pulls, and the revenues that the floors count: less their share of the margin."""
+    by_pair, memory = learner.statistics.by_pair, learner.memory
+    mean, pulls = memory.scratch_by_pair[PairScratch.MEAN], memory.scratch_by_pair[PairScratch.PULLS]
+    revenue, plan = memory.scratch_by_pair[PairScratch.REVENUE], memory.by_pair[ByPairRow.PLAN]
+    weights = learner.problem.context_probabilities
+    noise = learner.settings[0].noise_scale ** 2
+    centre = memory.totals[Total.CENTRE]
+    prior = min(max(memory.totals[Total.PRIOR], LEAST_PRIOR), 1.0)
+    n_arms, n_contexts = mean.shape
+    for arm in range(n_arms):
+        error = memory.by_floor[ByFloor.ERROR, arm]
+        taken = memory.by_floor[ByFloor.MARGIN, arm] * noise / error if error > 0.0 else 0.0
+        for context in range(n_contexts):
+            n = by_pair[ByPair.PULLS, arm, context]
+            own = by_pair[ByPair.MEAN, arm, context]
+            # A pair never played has n = 0 and a mean of 0.
+            total = n + prior
+            share = prior / total
+            shrunk = own + share * (centre - own)
+            pulls[arm, context] = total
+            mean[arm, context] = shrunk
+            revenue[arm, context] = shrunk - taken * weights[context] * plan[arm, context] / total
+
+
+@kernel
+def write_floors(learner):
+    """Write the floors to plan with: a group's margin is added to it, less what its members' own take already."""
+    floors, arm_rows, memory = learner.problem.floors, learner.problem.arm_rows, learner.memory
+    written = memory.scratch_by_floor[FloorScratch.FLOOR]
+    n_arms = arm_rows.shape[0]
+    for row in range(floors.shape[0]):
+        written[row] = floors[row]
+        if row >= n_arms and floors[row] != NO_FLOOR:
+            written[row] += memory.by_floor[ByFloor.MARGIN, row] * memory.by_floor[ByFloor.ERROR, row]
+    for arm in range(n_arms):
+        own = memory.by_floor[ByFloor.MARGIN, arm] * memory.by_floor[ByFloor.ERROR, arm]
+        for place in range(arm_rows.shape[1]):
+            row = arm_rows[arm, place] - 1
+            if row >= n_arms and floors[row] != NO_FLOOR:
+                written[row] -= own
+
+
+@kernel
+def reach_of(learner, arm, context):
+    """sqrt(2 log(1 + N / n) / n) of a pair that was played."""
+    scratch = learner.memory.scratch_by_pair
+    pulls = scratch[PairScratch.PULLS, arm, context]
+    visits = learner.statistics.context_counts[context]
+    if (
+        scratch[PairScratch.REACH_PULLS, arm, context] != pulls
+        or scratch[PairScratch.REACH_VISITS, arm, context] != visits
+    ):
+        scratch[PairScratch.REACH_PULLS, arm, context] = pulls
+        scratch[PairScratch.REACH_VISITS, arm, context] = visits
+        scratch[PairScratch.REACH, arm, context] = math.sqrt(2.0 * math.log(1.0 + visits / pulls) / pulls)
+    return scratch[PairScratch.REACH, arm, context]
+
+
+@rare_kernel
+def write_bonus(learner, t, exploration, whole):
+    """Write (1 + price of the arm's floors) times a radius: `exploration` times the usual one, or the `whole` one."""
+    scratch = learner.memory.scratch_by_pair
+    prices = learner.planner.workspace.by_arm[ByArm.PRICE]
+    n_arms, n_contexts = learner.allocation.shape
+    noise_scale = learner.settings[0].noise_scale
+    logarithm = 2.0 * math.log(2.0 * learner.allocation.size * t)
+    for arm in range(n_arms):
+        factor = (1.0 + prices[arm]) * exploration * noise_scale
+        for context in range(n_contexts):
+            if whole or learner.statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
+                reach = math.sqrt(logarithm / scratch[PairScratch.PULLS, arm, context])
+            else:
+                reach = reach_of(learner, arm, context)
+            scratch[PairScratch.BONUS, arm, context] = factor * reach
+
+
+@kernel
+def program_of_pair(learner, objective, root):
+    """The program with this objective and root, and the floors and revenues that were written."""
+    problem, memory = learner.problem, learner.memory
+    return Program(
+        objective,
+        memory.scratch_by_pair[PairScratch.REVENUE],
+        root,
+        learner.planner.lean,
+        problem.context_probabilities,
+        learner.statistics.changed,
+        problem.available,
+        memory.scratch_by_floor[FloorScratch.FLOOR],
+        problem.arm_rows,
+    )
+
+
+@rare_kernel
+def plan_first(learner):
+    """Solve the first program: (PlanStatus, revenue F, whether a floor is short). Its prices are written down."""
+    planner, memory = learner.planner, learner.memory
+    means = memory.scratch_by_pair[PairScratch.MEAN]
+    program = program_of_pair(learner, means, means)
+    set_leans(planner, 0.0, 0.0)
+    if measures_now(planner) or learner.progress[Progress.ALL_PLAYED] == 0:
+        measure_scales(program, True, planner.workspace)
+    basis = basis_of(planner, SoftPlace.FIRST)
+    status = plan_softly(program, basis, MOST_SHORTFALL_PRICE, planner.workspace, learner.allocation)
+    for row in range(program.floors.shape[0]):
+        price = planner.workspace.by_row[ByRow.PRICE, row]
+        memory.scratch_by_floor[FloorScratch.PRICE, row] = min(max(price, 0.0), MOST_SHORTFALL_PRICE)
+    earned = total_of(means, program.weights, basis, planner.workspace)
+    return status, earned, largest_shortfall(basis, planner.workspace) > LACKS
+
+
+@rare_kernel
+def keep_plan(learner):
+    """Move the averages of plan and prices towards the first program's, and write the standard errors that follow."""
+    planner, memory, problem = learner.planner, learner.memory, learner.problem
+    share = learner.dials[0].price_memory
+    plan, pulls = memory.by_pair[ByPairRow.PLAN], memory.scratch_by_pair[PairScratch.PULLS]
+    weights, errors = problem.context_probabilities, memory.by_floor[ByFloor.ERROR]
+    n_arms, n_contexts = plan.shape
+    for row in range(errors.shape[0]):
+        moved = memory.scratch_by_floor[FloorScratch.PRICE, row] - memory.by_floor[ByFloor.PRICE, row]
+        memory.by_floor[ByFloor.PRICE, row] += share * moved
+        errors[row] = 0.0
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            plan[arm, context] *= 1.0 - share
+    add_shares(basis_of(planner, SoftPlace.FIRST), planner.workspace, share, plan)
+    for arm in range(n_arms):
+        variance = 0.0
+        for context in range(n_contexts):
+            played = weights[context] * plan[arm, context]
+            variance += played * played / pulls[arm, context]
+        for place in range(problem.arm_rows.shape[1]):
+            row = problem.arm_rows[arm, place] - 1
+            if row >= 0:
+                errors[row] += variance
+    noise_scale = learner.settings[0].noise_scale
+    for row in range(errors.shape[0]):
+        errors[row] = noise_scale * math.sqrt(errors[row])
+
+
+@rare_kernel
+def plan_short(learner, t):
+    """Plan where the first program misses a floor: by full radii, as what is not known may earn what is missing.
+
+    Whether floors are out of reach even by optimistic bounds is found out besides, and told. Return an Outcome.
+    """
+    planner, memory = learner.planner, learner.memory
+    bonus = memory.scratch_by_pair[PairScratch.BONUS]
+    write_bonus(learner, t, 1.0, True)
+    forget_allocation(planner)
+    forget_order(planner.soft.upper)
+    share_out = len(planner.shared) > 0
+    reach = plan_with_bounds(learner, t, Place.FALLBACK.value, 1.0, 1.0, share_out)
+    forget_allocation(planner)
+    forget_order(planner.workspace)
+    outcome = Outcome.FELL_BACK.value
+    if reach == PlanStatus.INFEASIBLE:
+        outcome |= Outcome.FELL_SHORT.value
+        if share_out:
+            return outcome
+    program = program_of_pair(learner, bonus, memory.scratch_by_pair[PairScratch.MEAN])
+    set_leans(planner, 1.0, 0.0)
+    copy_scales(planner.workspace, planner.soft.lower)
+    basis = basis_of(planner, SoftPlace.LOWER)
+    status = plan_softly(program, basis, MOST_SHORTFALL_PRICE, planner.soft.lower, learner.allocation)
+    if status != PlanStatus.OPTIMAL:
+        play_alike(learner.problem.available, learner.allocation)
+        return outcome | Outcome.STOOD_STILL.value
+    write_allocation(basis, False, planner.soft.lower, learner.allocation)
+    return outcome
+
+
+@kernel
+def copy_scales(source, target):
+    """Give a workspace the row scales of another."""
+    for row in range(source.by_row.shape[1]):
+        target.by_row[ByRow.SCALE, row] = source.by_row[ByRow.SCALE, row]
+
+
+@kernel
+def write_between(basis, workspace, other, other_workspace, share, allocation):
+    """Write `share` of one plan plus the rest of another."""
+    if share == 1.0:
+        write_allocation(basis, False, workspace, allocation)
+        return
+    write_allocation(other, False, other_workspace, allocation)
+    if share == 0.0:
+        return
+    n_arms, n_contexts = allocation.shape
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            allocation[arm, context] *= 1.0 - share
+    add_shares(basis, workspace, share, allocation)
+    if workspace.scalars[Scalar.LEAST_SHARE] < 0.0:
+        for context in range(n_contexts):
+            total = 0.0
+            for arm in range(n_arms):
+                total += allocation[arm, context]
+            for arm in range(n_arms):
+                allocation[arm, context] /= total
+
+
+@rare_kernel
+def plan_second(learner, t, earned):
+    """Plan what explores most at the least cost in revenue and floors: (Outcome, what exploring costs)."""
+    planner, memory = learner.planner, learner.memory
+    prices = memory.scratch_by_floor[FloorScratch.PRICE]
+    dearest = 1.0
+    for row in range(prices.shape[0]):
+        dearest = max(dearest, prices[row])
+    write_bonus(learner, t, learner.dials[0].exploration / dearest, False)
+    means = memory.scratch_by_pair[PairScratch.MEAN]
+    program = program_of_pair(learner, memory.scratch_by_pair[PairScratch.BONUS], means)
+    set_leans(planner, 1.0, 0.0)
+    soft = planner.soft
+    copy_scales(planner.workspace, soft.upper)
+    copy_scales(planner.workspace, soft.lower)
+    upper, lower = basis_of(planner, SoftPlace.UPPER), basis_of(planner, SoftPlace.LOWER)
+    was_between = memory.totals[Total.BETWEEN] == 1.0
+    status, share = explore_most(
+        program, earned, was_between, upper, lower, soft, planner.workspace, learner.allocation
+    )
+    memory.totals[Total.BETWEEN] = 1.0 if status == PlanStatus.OPTIMAL and 0.0 < share < 1.0 else 0.0
+    if status != PlanStatus.OPTIMAL:
+        play_alike(learner.problem.available, learner.allocation)
+        return Outcome.STOOD_STILL.value, 0.0
+    write_between(upper, soft.upper, lower, soft.lower, share, learner.allocation)
+    revenue = 0.0
+    surplus = 0.0
+    if share > 0.0:
+        revenue += share * total_of(means, program.weights, upper, soft.upper)
+        surplus += share * total_surplus(prices, upper, soft.upper)
+    if share < 1.0:
+        revenue += (1.0 - share) * total_of(means, program.weights, lower, soft.lower)
+        surplus += (1.0 - share) * total_surplus(prices, lower, soft.lower)
+    return Outcome.PLANNED.value, max(0.0, earned - revenue - surplus)
+
+
+@kernel
+def allocate(learner, context, t, stream):
+    """Plan by the means, then what explores most at the least cost, and set the margins of the next round."""
+    memory, dials = learner.memory, learner.dials[0]
+    begin_planning(learner)
+    if t <= ROUNDS_TO_SHRINK or t - memory.totals[Total.REFRESHED] >= ROUNDS_BETWEEN:
+        shrink(learner, t)
+    write_means(learner)
+    write_floors(learner)
+    status, earned, short = plan_first(learner)
+    if status != PlanStatus.OPTIMAL:
+        forget_order(learner.planner.workspace)
+        play_alike(learner.problem.available, learner.allocation)
+        return Outcome.STOOD_STILL.value | explore(learner)
+    keep_plan(learner)
+    cost = 0.0
+    if short:
+        outcome = plan_short(learner, t)
+    else:
+        outcome, cost = plan_second(learner, t, earned)
+    totals = memory.totals
+    totals[Total.EXPLORING] += dials.price_memory * (cost - totals[Total.EXPLORING])
+    totals[Total.QUANTILE] = write_margins(
+        memory.by_floor[ByFloor.PRICE],
+        memory.by_floor[ByFloor.ERROR],
+        learner.problem.floors,
+        totals[Total.EXPLORING],
+        dials.violation_weight,
+        totals[Total.QUANTILE],
+        memory.by_floor[ByFloor.MARGIN],
+    )
+    return outcome | explore(learner)
+
+
+class PricedLP(Policy):
+    """Plan by means, with margins and bonuses that the prices of the floors set (new here; the newsvendor is that of [arrow1951]).
+
+    A margin on a floor costs its price in revenue where it was not needed, and a lack of one costs a violation: the
+    margins are a newsvendor's, which weighs the two, with `violation_weight` on the second. What is learnt of a pair
+    counts once in revenue and at its floor's price in the floor, so its bonus is that many radii, times `exploration`.
+    A second plan takes as much of this bonus as it can where each unit of revenue or of a floor that it gives up costs
+    one. Prices, plans and what exploring costs are averages, to which a round adds the share `price_memory`.
+
+    At a weight of 1, floors with prices above 1 are planned to be missed a little, as that costs less than it earns;
+    where promises must be kept, raise the weight. If the means cannot meet the floors, they are planned for with
+    optimism; if even optimistic bounds cannot, that is reported as by any rule that plans, and
+    `when_infeasible="same_share"` shares them out.
+
+    >>> policy = PricedLP([0.1, 0.1], [0.5, 0.5], noise_scale=0.1, seed=1)
+    >>> for round_number in range(500):
+    ...     context = round_number % 2
+    ...     decision = policy.decide(context)
+    ...     policy.update(context, decision.arm, 1.0 if decision.arm == context else 0.5)
+    >>> policy.allocation().round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    name = "priced-lp"
+    reference = "arrow1951"
+    allocate = staticmethod(allocate)
+    plans = True
+    soft_floors = True
+    rows = Rows(
+        by_pair=ByPairRow, totals=Total, scratch_by_pair=PairScratch, by_floor=ByFloor, scratch_by_floor=FloorScratch
+    )
+    dials = (
+        Dial("exploration", math.sqrt(0.5), "radii in the bonus of a pair without a priced floor", low=0.0, high=10.0),
+        Dial("violation_weight", 1.0, "what a unit of violation costs, in units of regret", low=1e-3, high=1e6),
+        Dial("price_memory", 0.02, "share of a round in the averages of prices and plans", low=1e-6, high=1.0),
+    )
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            revenue_floors: Column | None = None,
+            context_probabilities: Column | None = None,
+            **settings: Unpack[PricedLPSettings],
+        ) -> None: ...

@@ -1,0 +1,162 @@
+"""The priced LP as its definition is written: whole matrices, HiGHS for both programs, a root finder for the margins."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+from scipy.optimize import brentq, linprog
+
+MOST_SHORTFALL_PRICE = 1000.0
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False}
+NORMAL = NormalDist()
+
+
+class PricedTwin:
+    """The rule for floors of arms, then of groups, by a matrix of members, shape (M, K); a floor of 0 asks nothing."""
+
+    def __init__(
+        self,
+        probabilities,
+        floors,
+        members,
+        available,
+        noise_scale,
+        *,
+        exploration=math.sqrt(0.5),
+        violation_weight=1.0,
+        price_memory=0.02,
+    ):
+        self.p = np.array(probabilities, dtype=float)
+        self.floors = np.array(floors, dtype=float)
+        self.members = np.array(members, dtype=bool)
+        self.available = np.array(available, dtype=bool)
+        self.sigma = noise_scale
+        self.exploration, self.weight, self.memory = exploration, violation_weight, price_memory
+        shape = self.available.shape
+        self.n, self.sums, self.visits = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
+        self.centre, self.prior, self.refreshed = 0.0, 1.0, 0
+        n_rows = len(self.floors)
+        self.average_plan, self.average_cost = np.zeros(shape), 0.0
+        self.average_price, self.z, self.error = np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows)
+
+    def learn(self, context, arm, reward):
+        self.n[arm, context] += 1
+        self.sums[arm, context] += reward
+
+    def shrink(self, t):
+        """Step 0: the centre m0 and the weight tau of what pairs are shrunk to."""
+        if t > 200 and t - self.refreshed < 50:
+            return
+        self.refreshed = t
+        played = (self.n > 0) & self.available
+        count = played.sum()
+        means = self.sums[played] / self.n[played]
+        self.centre = means.mean() if count else 0.0
+        spread = 4 * self.sigma**2 + 1
+        if count > 1:
+            excess = (means - self.centre) ** 2 - self.sigma**2 / self.n[played]
+            spread = max(excess.sum() / (count - 1), self.sigma**2)
+        self.prior = min(1.0, self.sigma**2 / spread)
+
+    def solve(self, objective, rows, floors, price, extra=None):
+        """Maximise sum objective * w - price * shortfall; `extra` = (row, floor) is one more soft row, at price 1."""
+        n_arms, n_contexts = self.available.shape
+        n_pairs = n_arms * n_contexts
+        asked = np.flatnonzero(self.floors)
+        matrix = [rows[m].ravel() for m in asked]
+        wanted = [floors[m] for m in asked]
+        costs = [price] * len(asked)
+        if extra is not None:
+            matrix.append(extra[0].ravel())
+            wanted.append(extra[1])
+            costs.append(1.0)
+        cost = np.concatenate([-objective.ravel(), costs])
+        upper = np.hstack([-np.array(matrix).reshape(len(wanted), n_pairs), -np.eye(len(wanted))])
+        columns = np.zeros((n_contexts, n_pairs + len(wanted)))
+        for context in range(n_contexts):
+            columns[context, context:n_pairs:n_contexts] = 1.0
+        limits = [(0, 1 if ok else 0) for ok in self.available.ravel()] + [(0, None)] * len(wanted)
+        for method in ("highs-ds", "highs"):
+            found = linprog(
+                cost,
+                A_ub=upper if len(wanted) else None,
+                b_ub=-np.array(wanted) if len(wanted) else None,
+                A_eq=columns,
+                b_eq=np.ones(n_contexts),
+                bounds=limits,
+                method=method,
+                options=EXACT,
+            )
+            if found.status == 0:
+                break
+        assert found.status == 0, found.message
+        prices = np.zeros(len(self.floors))
+        short = np.zeros(len(self.floors))
+        if len(asked):
+            prices[asked] = np.maximum(-found.ineqlin.marginals[: len(asked)], 0.0)
+            short[asked] = found.x[n_pairs : n_pairs + len(asked)]
+        return found.x[:n_pairs].reshape(n_arms, n_contexts), prices, short
+
+    def allocate(self, context, t):
+        """The allocation of round t; the state moves on."""
+        self.visits[context] += 1
+        self.shrink(t)
+        played = self.n > 0
+        n = np.where(played, self.n + self.prior, self.prior)
+        mean = np.where(played, (self.sums + self.prior * self.centre) / n, self.centre)
+        full = self.sigma * np.sqrt(2 * math.log(2 * self.available.size * t) / n)
+        radius = np.where(played, self.sigma * np.sqrt(2 * np.log1p(self.visits / n) / n), full)
+        revenue = self.p * mean
+        # What a margin takes per unit of each pair's share, per unit of z over the standard error.
+        taken = self.p**2 * self.sigma**2 * self.average_plan / n
+        n_arms = self.available.shape[0]
+        slope = np.where(self.error > 0, self.z / np.where(self.error > 0, self.error, 1.0), 0.0)
+        rows = np.array([(revenue - slope[:n_arms, None] * taken) * who[:, None] for who in self.members])
+        # A group's margin stands on the right-hand side, less what those of its members take already.
+        floors = self.floors.copy()
+        for m in range(n_arms, len(floors)):
+            of_members = (self.z[:n_arms] * self.error[:n_arms])[self.members[m]].sum()
+            floors[m] += self.z[m] * self.error[m] - of_members
+        first, prices, short = self.solve(revenue, rows, floors, MOST_SHORTFALL_PRICE)
+        earned = (revenue * first).sum()
+        worth = 1 + prices @ self.members
+        cost = 0.0
+        if short.max(initial=0.0) > 1e-9:
+            plan, _, _ = self.solve(revenue + self.p * worth[:, None] * full, rows, floors, MOST_SHORTFALL_PRICE)
+        else:
+            dearest = max(1.0, prices.max(initial=0.0))
+            bonus = self.p * worth[:, None] * self.exploration * radius / dearest
+            plan, _, _ = self.solve(bonus, rows, floors, 1.0, (revenue, earned))
+            surplus = (rows * plan).sum(axis=(1, 2)) - floors
+            cost = max(0.0, (revenue * (first - plan)).sum() - prices @ surplus)
+        self.margins(prices, first, cost, n)
+        played_plan = plan.copy()
+        fresh = self.available & ~played
+        for column in np.flatnonzero(fresh.any(axis=0)):
+            played_plan[:, column] = fresh[:, column] / fresh[:, column].sum()
+        return played_plan
+
+    def margins(self, prices, first, cost, n):
+        """Step 4."""
+        self.average_cost += self.memory * (cost - self.average_cost)
+        self.average_plan += self.memory * (first - self.average_plan)
+        self.average_price += self.memory * (prices - self.average_price)
+        variance = self.members @ (self.p**2 * self.average_plan**2 / n).sum(axis=1)
+        self.error = self.sigma * np.sqrt(variance)
+        most = 2.5 + 0.5 * math.log10(max(1.0, self.weight))
+
+        def quantiles(q):
+            left = 1 - self.average_price * q / self.weight
+            inner = [NORMAL.inv_cdf(part) if 0 < part < 1 else math.copysign(math.inf, part) for part in left]
+            return np.clip(inner, -2.5, most)
+
+        spread = math.sqrt((self.average_price**2 * self.error**2).sum())
+        q = 0.5
+        if spread > 0:
+
+            def gap(q):
+                total = (self.average_price * quantiles(q) * self.error).sum() + self.average_cost
+                return NORMAL.cdf(total / spread) - q
+
+            q = brentq(gap, 0.0, 1.0, xtol=1e-15, rtol=1e-14)
+        self.z = np.where(self.floors > 0, quantiles(q), 0.0)

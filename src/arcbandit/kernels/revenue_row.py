@@ -3,23 +3,37 @@
     maximise    sum_kc  p_c u_kc w_kc  -  y  -  sum_m short_m
     subject to  soft floors, and  sum_kc  p_c m_kc w_kc  +  y  >=  F
 
-The row of the revenue has coefficients of its own and would fill the working matrix. So it is priced instead: at a price
-b from 0 to 1 the objective is u + b m, which is what the leans of a program are for, and the rest are soft floors. What a
-plan earns never falls as b rises. If at b = 1 it earns no more than F, that is the plan. Otherwise there is a price at
-which two plans are equally good of which one earns more than F and one less, and the plan is what lies between them. Both
-bases are kept: in most rounds their shares give the price, and one look at the prices proves both.
+where F is what the best plan by the means m earns, the *first* plan. The row of the revenue has coefficients of its own
+and would fill the working matrix. So it is priced instead: at a price b from 0 to 1 the objective is u + b m, which is
+what the leans of a program are for, and the rest are soft floors. What a plan earns never falls as b rises. So there are
+three cases. The first plan is best at some price: then it is the plan. At b = 1 the best plan earns no more than F: then
+that is the plan. Otherwise there is a price at which two plans are equally good, of which one earns more than F and one
+less, and the plan is what lies between them. Each case is quick to prove from the bases of the last round.
 """
+
+import enum
+import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.basic_columns import write_least
+from arcbandit.kernels.coefficients import spread_over_arms
 from arcbandit.kernels.elimination import factorise, is_peeled
 from arcbandit.kernels.evaluation import evaluate, evaluate_prices, evaluate_shares
-from arcbandit.kernels.program import ByContext, ByRow, Column, PlanStatus
+from arcbandit.kernels.program import PRICING_TOLERANCE, ByArm, ByContext, ByRow, Column, PlanStatus
+from arcbandit.kernels.reduced_costs import rounding_of_a_price
 from arcbandit.kernels.soft_floors import copy_basis, forget_order, is_best, plan_softly, take_up, total_of
 
 SHORTFALL_PRICE = 1.0
 CLOSE = 1e-12  # a revenue, or a value, this close relative to the largest at stake is equal
 MOST_TRIALS = 50  # each finds a better plan, and few are needed
+
+
+class Lies(enum.IntEnum):
+    """Where a plan lies."""
+
+    ON_FIRST = 0
+    ON_UPPER = 1
+    BETWEEN = 2
 
 
 @kernel
@@ -57,6 +71,43 @@ def evaluate_shares_again(program, basis, workspace):
     if not evaluate_shares(program, basis, is_peeled(workspace), workspace):
         return False
     return write_least(basis, workspace) >= 0.0
+
+
+@rare_kernel
+def is_first_best(program, first, prices, workspace):
+    """Whether the first plan is the best at some price b of revenue.
+
+    Its basis was evaluated in this workspace, with `prices` of the floors, shape (M,). At a price b, its reduced costs
+    are those of the bonus plus b times those of the first program, of which none is above zero.
+    """
+    program.lean[0] = 0.0
+    evaluate_prices(program, first, 1.0, 0.0, is_peeled(workspace), workspace)
+    bonus_price, mean_price = workspace.by_arm[ByArm.PRICE], workspace.by_arm[ByArm.DUAL_ROW]
+    spread_over_arms(program, prices, mean_price)
+    low = 0.0
+    high = 1.0
+    tolerance = rounding_of_a_price(1.0, workspace)
+    for row in range(prices.shape[0]):
+        of_bonus = workspace.by_row[ByRow.PRICE, row]
+        if of_bonus * workspace.by_row[ByRow.SCALE, row] < -tolerance:
+            low = max(low, -of_bonus / prices[row]) if prices[row] > 0.0 else math.inf
+        if of_bonus + prices[row] > SHORTFALL_PRICE:
+            high = min(high, (SHORTFALL_PRICE - of_bonus) / prices[row]) if prices[row] > 0.0 else -1.0
+    for context in range(first.key.shape[0]):
+        key = first.key[context]
+        key_bonus = program.objective[key, context]
+        key_floor = bonus_price[key] * program.revenue[key, context]
+        key_mean = program.root[key, context] + mean_price[key] * program.revenue[key, context]
+        for arm in range(program.available.shape[0]):
+            bonus = program.objective[arm, context]
+            of_floor = bonus_price[arm] * program.revenue[arm, context]
+            excess = (bonus + of_floor) - (key_bonus + key_floor)
+            size = abs(bonus) + abs(of_floor) + abs(key_bonus) + abs(key_floor)
+            # By rounding, basic pairs are worth a little more or less than the key.
+            if excess > PRICING_TOLERANCE * size and program.available[arm, context]:
+                mean = program.root[arm, context] + mean_price[arm] * program.revenue[arm, context]
+                low = max(low, excess / (key_mean - mean)) if key_mean > mean else math.inf
+    return low <= high
 
 
 @rare_kernel
@@ -116,26 +167,31 @@ def close_in(program, target, upper, upper_workspace, lower, lower_workspace, tr
 
 
 @rare_kernel
-def explore_most(program, target, was_between, upper, lower, soft, trial_workspace, allocation):
-    """Lead two bases to those that the best plan is between; return a PlanStatus and the share of the upper one.
+def explore_most(program, target, lies, prices, first, first_workspace, upper, lower, soft, allocation):
+    """Lead two bases to those that tell the best plan; return a PlanStatus, what it lies on, and the upper one's share.
 
-    The program's objective is u and its root m; its first lean is overwritten. `was_between`: what was found last was.
+    The program's objective is u and its root m; its first lean is overwritten. `lies` is where the last plan lay. The
+    first plan's basis was evaluated in its workspace, which may be left with no basis; `prices`, shape (M,), are its.
     """
-    if was_between:
+    if lies == Lies.BETWEEN:
         between, share = is_between_still(program, target, upper, soft.upper, lower, soft.lower)
         if between:
-            return PlanStatus.OPTIMAL, share
+            return PlanStatus.OPTIMAL, Lies.BETWEEN.value, share
+    if is_first_best(program, first, prices, first_workspace):
+        return PlanStatus.OPTIMAL, Lies.ON_FIRST.value, 0.0
+    if lies != Lies.ON_UPPER:
+        copy_basis(first, upper)
+        forget_order(soft.upper)
     program.lean[0] = 1.0
     status = plan_softly(program, upper, SHORTFALL_PRICE, soft.upper, allocation)
-    if status != PlanStatus.OPTIMAL:
-        return status, 1.0
     rounding = CLOSE * max(abs(target), largest_mean(program, upper, soft.upper))
-    if revenue_of_plan(program, upper, soft.upper) <= target + rounding:
-        return PlanStatus.OPTIMAL, 1.0
-    program.lean[0] = 0.0
-    status = plan_softly(program, lower, SHORTFALL_PRICE, soft.lower, allocation)
-    if status != PlanStatus.OPTIMAL:
-        return status, 0.0
-    if revenue_of_plan(program, lower, soft.lower) >= target - rounding:
-        return PlanStatus.OPTIMAL, 0.0
-    return close_in(program, target, upper, soft.upper, lower, soft.lower, soft.trial, trial_workspace, allocation)
+    if status != PlanStatus.OPTIMAL or revenue_of_plan(program, upper, soft.upper) <= target + rounding:
+        return status, Lies.ON_UPPER.value, 1.0
+    copy_basis(first, lower)
+    forget_order(soft.lower)
+    if not evaluate(program, lower, 1.0, SHORTFALL_PRICE, soft.lower):
+        return PlanStatus.PIVOT_LIMIT, Lies.ON_FIRST.value, 0.0
+    status, share = close_in(
+        program, target, upper, soft.upper, lower, soft.lower, soft.trial, first_workspace, allocation
+    )
+    return status, Lies.BETWEEN.value, share

@@ -10,7 +10,7 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.newsvendor import write_margins
 from arcbandit.kernels.planner import Place, SoftPlace, basis_of, forget_allocation, measures_now, set_leans
 from arcbandit.kernels.program import NO_FLOOR, ByArm, ByRow, PlanStatus, Program, Scalar
-from arcbandit.kernels.revenue_row import explore_most
+from arcbandit.kernels.revenue_row import Lies, explore_most
 from arcbandit.kernels.scales import measure_scales
 from arcbandit.kernels.soft_floors import (
     add_shares,
@@ -50,7 +50,7 @@ class Total(enum.IntEnum):
     PRIOR = 2  # tau, the pulls that it counts for
     REFRESHED = 3  # the round in which both were computed
     QUANTILE = 4  # q of the last margins, where the search for the next starts
-    BETWEEN = 5  # 1 if the last plan was between two
+    LIES = 5  # where the last plan lies
 
 
 class ByFloor(enum.IntEnum):
@@ -331,20 +331,30 @@ def plan_second(learner, t, earned):
     copy_scales(planner.workspace, soft.upper)
     copy_scales(planner.workspace, soft.lower)
     upper, lower = basis_of(planner, SoftPlace.UPPER), basis_of(planner, SoftPlace.LOWER)
-    was_between = memory.totals[Total.BETWEEN] == 1.0
-    status, share = explore_most(
-        program, earned, was_between, upper, lower, soft, planner.workspace, learner.allocation
+    first = basis_of(planner, SoftPlace.FIRST)
+    status, lies, share = explore_most(
+        program,
+        earned,
+        int(memory.totals[Total.LIES]),
+        prices,
+        first,
+        planner.workspace,
+        upper,
+        lower,
+        soft,
+        learner.allocation,
     )
-    memory.totals[Total.BETWEEN] = 1.0 if status == PlanStatus.OPTIMAL and 0.0 < share < 1.0 else 0.0
+    memory.totals[Total.LIES] = lies
     if status != PlanStatus.OPTIMAL:
+        memory.totals[Total.LIES] = Lies.ON_FIRST.value
         play_alike(learner.problem.available, learner.allocation)
         return Outcome.STOOD_STILL.value, 0.0
+    if lies == Lies.ON_FIRST:
+        write_allocation(first, False, planner.workspace, learner.allocation)
+        return Outcome.PLANNED.value, 0.0
     write_between(upper, soft.upper, lower, soft.lower, share, learner.allocation)
-    revenue = 0.0
-    surplus = 0.0
-    if share > 0.0:
-        revenue += share * total_of(means, program.weights, upper, soft.upper)
-        surplus += share * total_surplus(prices, upper, soft.upper)
+    revenue = share * total_of(means, program.weights, upper, soft.upper)
+    surplus = share * total_surplus(prices, upper, soft.upper)
     if share < 1.0:
         revenue += (1.0 - share) * total_of(means, program.weights, lower, soft.lower)
         surplus += (1.0 - share) * total_surplus(prices, lower, soft.lower)

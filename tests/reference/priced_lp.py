@@ -1,4 +1,4 @@
-"""The priced LP as its definition is written: whole matrices, HiGHS for both programs, a root finder for the margins."""
+"""The priced LP as it is defined: whole matrices, HiGHS for both programs, a root finder for the margins."""
 
 import math
 from statistics import NormalDist
@@ -22,7 +22,7 @@ class PricedTwin:
         available,
         noise_scale,
         *,
-        exploration=math.sqrt(0.5),
+        exploration=0.5**0.5,
         violation_weight=1.0,
         price_memory=0.02,
     ):

@@ -38,7 +38,7 @@ def margin_of(price, q, most, most_probability):
 
 
 @rare_kernel
-def common_quantile(prices, errors, cost, weight, start):
+def common_quantile(prices, errors, cost, weight, start, most, most_probability):
     """q, for prices and standard errors of shape (M,), found from `start`; 1/2 if no floor has a price and an error."""
     spread = 0.0
     for row in range(prices.shape[0]):
@@ -46,8 +46,6 @@ def common_quantile(prices, errors, cost, weight, start):
     if not spread > 0.0:
         return 0.5
     spread = math.sqrt(spread)
-    most = most_margin(weight)
-    most_probability = normal_probability(most)
     low = 0.0
     high = 1.0
     q = start
@@ -84,9 +82,9 @@ def write_margins(prices, errors, floors, cost, weight, start, margins):
 
     A floor without a price has the largest margin, which costs nothing.
     """
-    q = common_quantile(prices, errors, cost, weight, start)
     most = most_margin(weight)
     most_probability = normal_probability(most)
+    q = common_quantile(prices, errors, cost, weight, start, most, most_probability)
     for row in range(floors.shape[0]):
         margins[row] = 0.0
         if floors[row] != NO_FLOOR:

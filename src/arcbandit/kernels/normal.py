@@ -6,7 +6,7 @@ from arcbandit.compilation.compile import kernel
 
 ROOT_HALF = math.sqrt(0.5)
 DENSITY_AT_ZERO = 1.0 / math.sqrt(2.0 * math.pi)
-# Where the approximations of the quantile meet: in the middle it is a function of p itself, further out of its logarithm.
+# Where two approximations of the quantile meet: in the middle it is a function of p, further out of its logarithm.
 MIDDLE = 0.425
 
 

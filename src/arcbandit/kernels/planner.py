@@ -22,7 +22,7 @@ from arcbandit.kernels.program import (
     make_workspace,
 )
 from arcbandit.kernels.same_share import Shared, make_shared
-from arcbandit.kernels.soft_floors import Soft, forget_order, make_soft
+from arcbandit.kernels.soft_floors import Soft, make_soft
 from arcbandit.kernels.unplayed import Kept, Unplayed, forget_plan, make_unplayed
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
@@ -214,7 +214,7 @@ def start_over(planner: Planner) -> None:
         planner.unplayed.scalars[Kept.IS_KEPT] = 0.0
     if len(planner.soft) > 0:
         for workspace in (planner.workspace, planner.soft.upper, planner.soft.lower):
-            forget_order(workspace)
+            workspace.counts[Count.ORDER_KEPT] = 0
 
 
 def planner_state(planner: Planner) -> dict[str, Any]:

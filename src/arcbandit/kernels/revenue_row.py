@@ -3,12 +3,12 @@
     maximise    sum_kc  p_c u_kc w_kc  -  y  -  sum_m short_m
     subject to  soft floors, and  sum_kc  p_c m_kc w_kc  +  y  >=  F
 
-where F is what the best plan by the means m earns, the *first* plan. The row of the revenue has coefficients of its own
-and would fill the working matrix. So it is priced instead: at a price b from 0 to 1 the objective is u + b m, which is
-what the leans of a program are for, and the rest are soft floors. What a plan earns never falls as b rises. So there are
-three cases. The first plan is best at some price: then it is the plan. At b = 1 the best plan earns no more than F: then
-that is the plan. Otherwise there is a price at which two plans are equally good, of which one earns more than F and one
-less, and the plan is what lies between them. Each case is quick to prove from the bases of the last round.
+where F is what the best plan by the means m earns, the *first* plan. The row of the revenue has coefficients of its
+own and would fill the working matrix. So it is priced instead: at a price b from 0 to 1 the objective is u + b m, which
+is what the leans of a program are for, and the rest are soft floors. What a plan earns never falls as b rises, so there
+are three cases. The first plan is best at some price: then it is the plan. At b = 1 the best plan earns no more than F:
+then that is the plan. Otherwise there is a price at which two plans are equally good, of which one earns more than F
+and one less, and the plan is what lies between them. Each case is quick to prove from the bases of the last round.
 """
 
 import enum
@@ -132,7 +132,7 @@ def is_between_still(program, target, upper, upper_workspace, lower, lower_works
 
 @rare_kernel
 def close_in(program, target, upper, upper_workspace, lower, lower_workspace, trial, trial_workspace, allocation):
-    """Find the two plans that the best one is between, from one that earns more than the target and one that earns less.
+    """Find the two plans that the best one is between, from one above the target and one that is not.
 
     Return a PlanStatus and the share of the upper one. The workspace of trials is left with no basis.
     """

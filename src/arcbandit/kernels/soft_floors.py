@@ -1,7 +1,7 @@
 """The planning problem with soft floors: each may be missed, at a price per unit of what it lacks.
 
-There is always a plan, and no price is above that of a shortfall. Each basis has a workspace of its own, so that in most
-rounds it is evaluated in straight-line code and found to be the best still, whatever coefficients have changed.
+There is always a plan, and no price is above that of a shortfall. Each basis has a workspace of its own, so that in
+most rounds it is evaluated in straight-line code and found to be the best still, whatever coefficients have changed.
 """
 
 from typing import NamedTuple
@@ -80,7 +80,7 @@ def soft_dual_entering(program, basis, price, workspace):
         entry = -workspace.by_row[ByRow.SCALE, row] * workspace.by_row[ByRow.DUAL_ROW, row]
         cost = -workspace.by_row[ByRow.SCALE, row] * workspace.by_row[ByRow.PRICE, row]
         index = n_pairs + row
-        # A shortfall is a surplus with the other sign, at a price. Of the two, at most one can raise the leaving column.
+        # A shortfall is a surplus with the other sign, at a price. At most one of the two can raise the leaving column.
         if entry > 0.0:
             entry = -entry
             cost = -cost - workspace.by_row[ByRow.SCALE, row] * price
@@ -167,8 +167,8 @@ def plan_softly(program, basis, price, workspace, allocation):
     """Lead `basis` to the best plan in which each unit of a floor that is missed costs `price`; return a PlanStatus.
 
     OPTIMAL: its shares and prices are in the workspace; `allocation` is untouched in any case. The row scales must be
-    in place. If Count.ORDER_KEPT is set, the basis must be the one last evaluated in this workspace, with the same pairs
-    available and the same rows without a floor.
+    in place. If Count.ORDER_KEPT is set, the basis must be the one last evaluated in this workspace, with the same
+    pairs available and the same rows without a floor.
     """
     if take_up(workspace) and evaluate(program, basis, 1.0, price, workspace):  # noqa: SIM102, as kernels need it
         if is_best(program, basis, price, workspace):

@@ -23,7 +23,7 @@ from arcbandit.kernels.soft_floors import (
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Outcome, Progress, Rows
-from arcbandit.policies.plans import begin_planning, explore, play_alike, plan_with_bounds
+from arcbandit.policies.plans import begin_planning, explore, plan_with_bounds, play_alike
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column
@@ -396,13 +396,14 @@ def allocate(learner, context, t, stream):
 
 
 class PricedLP(Policy):
-    """Plan by means, with margins and bonuses that the prices of the floors set (new here; the newsvendor is that of [arrow1951]).
+    """Plan by means, with margins of floors and bonuses of pairs that the prices of the floors set.
 
     A margin on a floor costs its price in revenue where it was not needed, and a lack of one costs a violation: the
-    margins are a newsvendor's, which weighs the two, with `violation_weight` on the second. What is learnt of a pair
-    counts once in revenue and at its floor's price in the floor, so its bonus is that many radii, times `exploration`.
-    A second plan takes as much of this bonus as it can where each unit of revenue or of a floor that it gives up costs
-    one. Prices, plans and what exploring costs are averages, to which a round adds the share `price_memory`.
+    margins are a newsvendor's [arrow1951], which weighs the two, with `violation_weight` on the second. What is learnt
+    of a pair counts once in revenue and at its floor's price in the floor, so its bonus is that many radii, times
+    `exploration`. A second plan takes as much of this bonus as it can where each unit of revenue or of a floor that it
+    gives up costs one. Prices, plans and what exploring costs are averages, to which a round adds the share
+    `price_memory`.
 
     At a weight of 1, floors with prices above 1 are planned to be missed a little, as that costs less than it earns;
     where promises must be kept, raise the weight. If the means cannot meet the floors, they are planned for with

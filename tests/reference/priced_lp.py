@@ -11,6 +11,43 @@ EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e
 NORMAL = NormalDist()
 
 
+def solve_soft(objective, rows, floors, available, price, extra=None):
+    """Maximise sum objective * w - price * shortfall over allocations w: (w, prices of the floors, shortfalls).
+
+    `rows` are the coefficients of the floors, shape (M, K, C); a floor of None asks for nothing. `extra` is a further
+    row with its floor, whose shortfall costs 1.
+    """
+    n_arms, n_contexts = available.shape
+    n_pairs = n_arms * n_contexts
+    asked = [m for m, floor in enumerate(floors) if floor is not None]
+    matrix = [rows[m].ravel() for m in asked]
+    wanted = [floors[m] for m in asked]
+    costs = [price] * len(asked)
+    if extra is not None:
+        matrix.append(extra[0].ravel())
+        wanted.append(extra[1])
+        costs.append(1.0)
+    columns = np.zeros((n_contexts, n_pairs + len(wanted)))
+    for context in range(n_contexts):
+        columns[context, context:n_pairs:n_contexts] = 1.0
+    found = linprog(
+        np.concatenate([-objective.ravel(), costs]),
+        A_ub=np.hstack([-np.array(matrix), -np.eye(len(wanted))]) if wanted else None,
+        b_ub=-np.array(wanted) if wanted else None,
+        A_eq=columns,
+        b_eq=np.ones(n_contexts),
+        bounds=[(0, 1 if ok else 0) for ok in available.ravel()] + [(0, None)] * len(wanted),
+        method="highs-ds",
+        options=EXACT,
+    )
+    assert found.status == 0, found.message
+    prices, short = np.zeros(len(floors)), np.zeros(len(floors))
+    if asked:
+        prices[asked] = np.maximum(-found.ineqlin.marginals[: len(asked)], 0.0)
+        short[asked] = found.x[n_pairs : n_pairs + len(asked)]
+    return found.x[:n_pairs].reshape(n_arms, n_contexts), prices, short
+
+
 class PricedTwin:
     """The rule for floors of arms, then of groups, by a matrix of members, shape (M, K); a floor of 0 asks nothing."""
 
@@ -58,45 +95,6 @@ class PricedTwin:
             spread = max(excess.sum() / (count - 1), self.sigma**2)
         self.prior = min(1.0, self.sigma**2 / spread)
 
-    def solve(self, objective, rows, floors, price, extra=None):
-        """Maximise sum objective * w - price * shortfall; `extra` = (row, floor) is one more soft row, at price 1."""
-        n_arms, n_contexts = self.available.shape
-        n_pairs = n_arms * n_contexts
-        asked = np.flatnonzero(self.floors)
-        matrix = [rows[m].ravel() for m in asked]
-        wanted = [floors[m] for m in asked]
-        costs = [price] * len(asked)
-        if extra is not None:
-            matrix.append(extra[0].ravel())
-            wanted.append(extra[1])
-            costs.append(1.0)
-        cost = np.concatenate([-objective.ravel(), costs])
-        upper = np.hstack([-np.array(matrix).reshape(len(wanted), n_pairs), -np.eye(len(wanted))])
-        columns = np.zeros((n_contexts, n_pairs + len(wanted)))
-        for context in range(n_contexts):
-            columns[context, context:n_pairs:n_contexts] = 1.0
-        limits = [(0, 1 if ok else 0) for ok in self.available.ravel()] + [(0, None)] * len(wanted)
-        for method in ("highs-ds", "highs"):
-            found = linprog(
-                cost,
-                A_ub=upper if len(wanted) else None,
-                b_ub=-np.array(wanted) if len(wanted) else None,
-                A_eq=columns,
-                b_eq=np.ones(n_contexts),
-                bounds=limits,
-                method=method,
-                options=EXACT,
-            )
-            if found.status == 0:
-                break
-        assert found.status == 0, found.message
-        prices = np.zeros(len(self.floors))
-        short = np.zeros(len(self.floors))
-        if len(asked):
-            prices[asked] = np.maximum(-found.ineqlin.marginals[: len(asked)], 0.0)
-            short[asked] = found.x[n_pairs : n_pairs + len(asked)]
-        return found.x[:n_pairs].reshape(n_arms, n_contexts), prices, short
-
     def allocate(self, context, t):
         """The allocation of round t; the state moves on."""
         self.visits[context] += 1
@@ -117,16 +115,18 @@ class PricedTwin:
         for m in range(n_arms, len(floors)):
             of_members = (self.z[:n_arms] * self.error[:n_arms])[self.members[m]].sum()
             floors[m] += self.z[m] * self.error[m] - of_members
-        first, prices, short = self.solve(revenue, rows, floors, MOST_SHORTFALL_PRICE)
+        asked = [amount if told else None for amount, told in zip(floors, self.floors > 0, strict=True)]
+        first, prices, short = solve_soft(revenue, rows, asked, self.available, MOST_SHORTFALL_PRICE)
         earned = (revenue * first).sum()
         worth = 1 + prices @ self.members
         cost = 0.0
         if short.max(initial=0.0) > 1e-9:
-            plan, _, _ = self.solve(revenue + self.p * worth[:, None] * full, rows, floors, MOST_SHORTFALL_PRICE)
+            hoped = revenue + self.p * worth[:, None] * full
+            plan, _, _ = solve_soft(hoped, rows, asked, self.available, MOST_SHORTFALL_PRICE)
         else:
             dearest = max(1.0, prices.max(initial=0.0))
             bonus = self.p * worth[:, None] * self.exploration * radius / dearest
-            plan, _, _ = self.solve(bonus, rows, floors, 1.0, (revenue, earned))
+            plan, _, _ = solve_soft(bonus, rows, asked, self.available, 1.0, (revenue, earned))
             surplus = (rows * plan).sum(axis=(1, 2)) - floors
             cost = max(0.0, (revenue * (first - plan)).sum() - prices @ surplus)
         self.margins(prices, first, cost, n)

@@ -48,7 +48,8 @@ def common_quantile(prices, errors, cost, weight, start, most, most_probability)
     spread = math.sqrt(spread)
     low = 0.0
     high = 1.0
-    q = start
+    longest = 1.0
+    q = start if 0.0 < start < 1.0 else 0.5
     for _ in range(MOST_STEPS):
         total = cost
         slope = 0.0
@@ -66,13 +67,15 @@ def common_quantile(prices, errors, cost, weight, start, most, most_probability)
         else:
             high = q
         step = excess / (1.0 - normal_density(total) * slope / spread)
-        following = q + step
-        if not low < following < high:
-            following = 0.5 * (low + high)
-        step = following - q
-        q = following
-        if abs(step) <= CLOSE_ENOUGH:
-            break
+        # At the limits of margins Newton's steps may go back and forth; those that do not get shorter are not taken.
+        if low <= q + step <= high and abs(step) <= 0.5 * longest:
+            longest = abs(step)
+            q += step
+            if longest <= CLOSE_ENOUGH:
+                break
+        else:
+            longest = high - low
+            q = 0.5 * (low + high)
     return q
 
 

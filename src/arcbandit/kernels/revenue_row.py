@@ -6,9 +6,10 @@
 where F is what the best plan by the means m earns, the *first* plan. The row of the revenue has coefficients of its
 own and would fill the working matrix. So it is priced instead: at a price b from 0 to 1 the objective is u + b m, which
 is what the leans of a program are for, and the rest are soft floors. What a plan earns never falls as b rises, so there
-are three cases. The first plan is best at some price: then it is the plan. At b = 1 the best plan earns no more than F:
-then that is the plan. Otherwise there is a price at which two plans are equally good, of which one earns more than F
-and one less, and the plan is what lies between them. Each case is quick to prove from the bases of the last round.
+are four cases. The first plan is best at some price: then it is the plan. At b = 1 the best plan earns no more than F:
+then that is the plan. At b = 0 it earns F or more: likewise, but that is rare. Otherwise there is a price at which two
+plans are equally good, of which one earns more than F and one less, and the plan is what lies between them. In most
+rounds the case is proven from the bases of the last one.
 """
 
 import enum
@@ -66,7 +67,7 @@ def largest_mean(program, basis, workspace):
 @kernel
 def evaluate_shares_again(program, basis, workspace):
     """Evaluate the shares of the basis last evaluated in this workspace; return whether none is below zero."""
-    if not (take_up(workspace) and factorise(program, basis, workspace)):
+    if not (take_up(program, basis, workspace) and factorise(program, basis, workspace)):
         return False
     if not evaluate_shares(program, basis, is_peeled(workspace), workspace):
         return False
@@ -138,8 +139,12 @@ def close_in(program, target, upper, upper_workspace, lower, lower_workspace, tr
     """
     most, least = revenue_of_plan(program, upper, upper_workspace), revenue_of_plan(program, lower, lower_workspace)
     most_gain, least_gain = gain_of(program, upper, upper_workspace), gain_of(program, lower, lower_workspace)
+    upper_alone = False
     for _ in range(MOST_TRIALS):
-        price = min(max((least_gain - most_gain) / (most - least), 0.0), 1.0)
+        price = min((least_gain - most_gain) / (most - least), 1.0)
+        # Even for nothing more is earned than the target, if missing floors costs less than the bonus that it brings.
+        for_nothing = price <= 0.0
+        price = max(price, 0.0)
         program.lean[0] = price
         value = most_gain + price * most
         copy_basis(upper, trial)
@@ -148,6 +153,10 @@ def close_in(program, target, upper, upper_workspace, lower, lower_workspace, tr
             break
         revenue = revenue_of_plan(program, trial, trial_workspace)
         gain = gain_of(program, trial, trial_workspace)
+        if for_nothing and revenue >= target:
+            copy_basis(trial, upper)
+            upper_alone = True
+            break
         if gain + price * revenue <= value + CLOSE * (abs(gain) + abs(price * revenue)):
             break
         if revenue > target:
@@ -163,7 +172,8 @@ def close_in(program, target, upper, upper_workspace, lower, lower_workspace, tr
     sound &= evaluate(program, lower, 1.0, SHORTFALL_PRICE, lower_workspace)
     write_least(upper, upper_workspace)
     write_least(lower, lower_workspace)
-    return PlanStatus.OPTIMAL if sound else PlanStatus.PIVOT_LIMIT, (target - least) / (most - least)
+    share = 1.0 if upper_alone else (target - least) / (most - least)
+    return PlanStatus.OPTIMAL if sound else PlanStatus.PIVOT_LIMIT, share
 
 
 @rare_kernel

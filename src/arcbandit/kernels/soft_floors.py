@@ -155,11 +155,14 @@ def is_best(program, basis, price, workspace):
 
 
 @kernel
-def take_up(workspace):
-    """Prepare to evaluate a basis with coefficients that have all changed; return whether it was evaluated before."""
+def take_up(program, basis, workspace):
+    """Prepare to evaluate a basis with coefficients that have all changed; return whether it can be.
+
+    One that was evaluated before can. Any other is looked at, so that a restored policy goes on as the original.
+    """
     workspace.counts[Count.BOUNDS_OF] = 0
     workspace.counts[Count.KEYS_KEPT] = 0
-    return workspace.counts[Count.ORDER_KEPT] == 1
+    return workspace.counts[Count.ORDER_KEPT] == 1 or is_usable_softly(program, basis)
 
 
 @rare_kernel
@@ -170,7 +173,7 @@ def plan_softly(program, basis, price, workspace, allocation):
     in place. If Count.ORDER_KEPT is set, the basis must be the one last evaluated in this workspace, with the same
     pairs available and the same rows without a floor.
     """
-    if take_up(workspace) and evaluate(program, basis, 1.0, price, workspace):  # noqa: SIM102, as kernels need it
+    if take_up(program, basis, workspace) and evaluate(program, basis, 1.0, price, workspace):  # noqa: SIM102, as kernels need it
         if is_best(program, basis, price, workspace):
             return PlanStatus.OPTIMAL
     return search_softly(program, basis, price, workspace, allocation)

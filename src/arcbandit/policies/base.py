@@ -98,6 +98,7 @@ class Policy(metaclass=PolicyType):
     dials: ClassVar[tuple[Dial, ...]] = ()  # learner.dials[0] has them by name
     preset: ClassVar[Mapping[str, float]] = {}  # dials that the class itself sets
     rows: ClassVar[Rows] = Rows()  # what learner.memory holds
+    keeps_averages: ClassVar[bool] = False  # that is averages of its own plans, which a merge leaves as they are
     needs_horizon: ClassVar[bool] = False
     needs_mean_bound: ClassVar[bool] = False
     supports_group_floors: ClassVar[bool] = True

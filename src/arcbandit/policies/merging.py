@@ -31,6 +31,8 @@ class Seen(NamedTuple):
 
 def refuse_memory(kind: "type[Policy]") -> None:
     """Refuse a rule that keeps more than the statistics."""
+    if kind.keeps_averages:
+        return
     rows = kind.rows
     parts = (rows.by_pair, rows.by_arm, rows.totals, rows.by_floor)
     kept = [row.name.lower() for part in parts for row in part or ()]

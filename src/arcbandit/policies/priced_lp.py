@@ -424,6 +424,7 @@ class PricedLP(Policy):
     allocate = staticmethod(allocate)
     plans = True
     soft_floors = True
+    keeps_averages = True
     rows = Rows(
         by_pair=ByPairRow, totals=Total, scratch_by_pair=PairScratch, by_floor=ByFloor, scratch_by_floor=FloorScratch
     )

@@ -1,0 +1,339 @@
+"""PricedLP against its definition, in every round; what it keeps, what it reports, and that it learns faster."""
+
+import json
+
+import numpy as np
+import pytest
+
+from arcbandit import BLP, GroupFloor, Instance, PricedLP, audit, paper_instance, restore, simulate
+from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError
+from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.revenue_row import Lies
+from arcbandit.policies.learner import Outcome, Progress
+from arcbandit.policies.priced_lp import ByFloor, ByPairRow, Total
+from tests.reference.priced_lp import PricedTwin
+
+NU = paper_instance("nu")
+DEAR = Instance([[3.0, 2.0], [0.05, 0.03]], [0.1, 0.01], [0.5, 0.5], noise_scale=0.1)  # a price of about 80
+TINY = Instance([[1.0, 2.0, 0.5], [0.4, 0.1, 3.0]], [0.3, 0.2], [0.599, 0.4, 0.001], noise_scale=0.5)
+ZERO = Instance([[1.0, 2.0, 0.5], [0.4, -0.3, 1.0], [0.2, 0.7, 0.1]], [0.0, 0.15, 0.0], [0.3, 0.3, 0.4])
+GROUPS = Instance(
+    [[0.9, 0.2, 0.4], [0.3, 0.6, 0.1], [0.2, 0.5, 0.3], [1.0, 0.9, 0.8]],
+    [0.02, 0.0, 0.03, 0.0],
+    [0.3, 0.4, 0.3],
+    arms=list("abcd"),
+    group_floors=[GroupFloor("ab", ("a", "b"), 0.2), GroupFloor("bc", ("b", "c"), 0.15)],
+    noise_scale=0.4,
+)
+OUT_OF_REACH = Instance(NU.mean_rewards, NU.revenue_floors * 3, NU.context_probabilities)
+
+
+def random_instance(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(2, 6, 2))
+    means, shares = rng.uniform(0.0, 3.0, shape), rng.dirichlet(np.full(shape[1], 2.0))
+    floors = rng.uniform(0.2, 0.9) * (shares * means).sum(axis=1) / shape[0] * rng.uniform(0.0, 2.0, shape[0])
+    return Instance(means, floors, shares / shares.sum(), noise_scale=float(rng.uniform(0.3, 2.0)))
+
+
+def sync(twin, policy):
+    """Give a twin all that a policy has seen and keeps."""
+    learner = policy.learner
+    statistics, memory = learner.statistics, learner.memory
+    twin.n = statistics.by_pair[ByPair.PULLS].copy()
+    twin.sums = twin.n * statistics.by_pair[ByPair.MEAN]
+    twin.visits = statistics.context_counts.copy()
+    twin.average_plan = memory.by_pair[ByPairRow.PLAN].copy()
+    twin.average_price, twin.z, twin.error = (memory.by_floor[row].copy() for row in ByFloor)
+    twin.average_cost, twin.centre, twin.prior = (
+        float(memory.totals[place]) for place in (Total.EXPLORING, Total.CENTRE, Total.PRIOR)
+    )
+    twin.refreshed = memory.totals[Total.REFRESHED]
+
+
+def twin_of(policy):
+    """A twin in the state of a policy."""
+    floors = policy.floors
+    problem = policy.learner.problem
+    twin = PricedTwin(
+        problem.context_probabilities,
+        floors.amounts,
+        floors.members,
+        problem.available,
+        policy.noise_scale,
+        **policy.dial_values,
+    )
+    sync(twin, policy)
+    return twin
+
+
+def follow(policy, means, rounds, seed, *, noise=1.0, two_valued=False):
+    """Play rounds and compare each allocation with the twin's; return how many were compared and where plans lay.
+
+    While pairs are unplayed all plans are equally good, so the twin is given the state that the policy came to.
+    """
+    rng = np.random.default_rng(seed)
+    twin = twin_of(policy)
+    found = {"compared": 0, "short": 0} | dict.fromkeys(Lies, 0)
+    for _ in range(rounds):
+        context = int(rng.choice(means.shape[1], p=np.full(means.shape[1], 1 / means.shape[1])))
+        t = policy.round_number
+        twin.sigma = policy.noise_scale
+        decision = policy.decide(policy.contexts[context])
+        learner = policy.learner
+        twin.p = learner.problem.context_probabilities.copy()
+        shares = twin.allocate(context, t)
+        short = bool(learner.progress[Progress.OUTCOME] & Outcome.FELL_BACK)
+        if learner.progress[Progress.OUTCOME] & Outcome.EXPLORED:
+            fresh = learner.problem.available & (twin.n == 0)
+            columns = fresh.any(axis=0)
+            assert policy.allocation()[:, columns] == pytest.approx(fresh[:, columns] / fresh[:, columns].sum(axis=0))
+            sync(twin, policy)
+        else:
+            assert policy.allocation() == pytest.approx(shares, abs=1e-7)
+            found["compared"] += 1
+            found["short"] += short
+            found[Lies(int(learner.memory.totals[Total.LIES]))] += not short
+        arm = policy.arms.index(decision.arm)
+        reward = means[arm, context] + noise * rng.normal()
+        if two_valued:
+            # Values of its own for each pair: with equal ones, several plans would be best.
+            value = 0.01 * (1 + arm + 0.3 * context)
+            reward = 1.0 - value if rng.random() < means[arm, context] else value
+        policy.update(policy.contexts[context], decision.arm, float(reward))
+        twin.learn(context, arm, reward)
+    return found
+
+
+@pytest.mark.slow
+class TestPlaysAsDefined:
+    """Its allocation is that of two linear programs by HiGHS and of a root finder, to seven digits."""
+
+    @pytest.mark.parametrize("seed", [0, 1, 2, 11, 20, 28])
+    def test_on_random_instances(self, seed):
+        instance = random_instance(seed)
+        found = follow(PricedLP().for_instance(instance), instance.mean_rewards, 250, seed, noise=instance.noise_scale)
+        assert found["compared"] > 200
+
+    @pytest.mark.parametrize(
+        ("instance", "dials"),
+        [
+            (NU, {}),
+            (NU, {"violation_weight": 10.0}),
+            (NU, {"exploration": 0.0, "price_memory": 0.2}),
+            (DEAR, {}),
+            (DEAR, {"violation_weight": 100.0}),
+            (TINY, {}),
+            (ZERO, {}),
+            (GROUPS, {}),
+            (GROUPS, {"violation_weight": 3.0}),
+        ],
+        ids=["nu", "nu, v = 10", "nu, no bonus", "dear", "dear, v = 100", "tiny", "zero", "groups", "groups, v = 3"],
+    )
+    def test_on_chosen_instances(self, instance, dials):
+        found = follow(
+            PricedLP(**dials).for_instance(instance), instance.mean_rewards, 250, 1, noise=instance.noise_scale
+        )
+        assert found["compared"] > 200
+
+    def test_every_kind_of_plan_is_among_them(self):
+        """Otherwise the comparisons would leave out a case of the second program."""
+        seen = dict.fromkeys(("short", *Lies), 0)
+        for seed in (34, 46):
+            instance = random_instance(seed)
+            found = follow(
+                PricedLP().for_instance(instance), instance.mean_rewards, 250, seed, noise=instance.noise_scale
+            )
+            for kind in seen:
+                seen[kind] += found[kind]
+        assert min(seen.values()) >= 50, seen
+
+    @pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+    def test_where_floors_are_out_of_reach(self):
+        found = follow(PricedLP().for_instance(OUT_OF_REACH), OUT_OF_REACH.mean_rewards, 200, 2)
+        assert found["short"] > 150
+
+    def test_where_pairs_are_not_available(self):
+        available = np.array([[True, False, True], [True, True, True], [False, True, True]])
+        instance = Instance(NU.mean_rewards + 0.3, [0.1, 0.2, 0.1], NU.context_probabilities)
+        found = follow(PricedLP().for_instance(instance, available=available), instance.mean_rewards, 250, 3)
+        assert found["compared"] > 200
+
+    def test_with_an_unknown_mix_and_noise_to_be_estimated(self):
+        policy = PricedLP([0.1, 0.2, 0.1], contexts=3, seed=1)
+        found = follow(policy, NU.mean_rewards + 0.2, 250, 4)
+        assert found["compared"] > 200
+        assert policy.noise_scale != 1.0
+
+    def test_with_rewards_of_two_values(self):
+        policy = PricedLP([0.1, 0.05], [0.5, 0.5], reward_bounds=(0, 1), seed=1)
+        found = follow(policy, np.array([[0.3, 0.6], [0.5, 0.1]]), 250, 5, two_valued=True)
+        assert found["compared"] > 200
+
+    @pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+    def test_after_every_kind_of_change(self):
+        """What is kept of floors stays with them as arms and groups come and go."""
+        policy = PricedLP().for_instance(GROUPS, seed=2)
+        means = GROUPS.mean_rewards
+        follow(policy, means, 60, 0, noise=0.4)
+        before = policy.learner.memory.by_floor.copy()
+        policy.add_arm("e", 0.02)
+        after = policy.learner.memory.by_floor
+        assert (after[:, [0, 1, 2, 3, 5, 6]] == before).all()
+        assert (after[:, 4] == 0).all()
+        means = np.vstack([means, [0.5, 0.2, 0.6]])
+        changes = [
+            lambda: policy.retire_arm("a"),
+            lambda: policy.set_floor("b", 0.05),
+            lambda: policy.return_arm("a", 0.02),
+            lambda: policy.add_group("de", ["d", "e"], 0.3),
+            lambda: policy.set_group("ab", arms=["a"], floor=0.1),
+            lambda: policy.remove_group("bc"),
+            lambda: policy.set_available("d", policy.contexts[0], False),
+            lambda: policy.set_context_probabilities([0.2, 0.5, 0.3]),
+            lambda: policy.set_floor("b", 0.0),
+        ]
+        compared = 0
+        for seed, change in enumerate(changes):
+            compared += follow(policy, means, 25, seed, noise=0.4)["compared"]
+            change()
+        compared += follow(policy, means, 60, 99, noise=0.4)["compared"]
+        assert compared > 200
+
+
+class TestWhatItKeeps:
+    @pytest.mark.parametrize(
+        "instance", [NU, GROUPS, random_instance(11), random_instance(46)], ids=["nu", "groups", "2 x 2", "4 x 5"]
+    )
+    def test_a_copy_of_any_moment_goes_on_alike(self, instance):
+        """Bit for bit, also where the plan lies between two."""
+        policy = PricedLP().for_instance(instance, seed=4)
+        rng = np.random.default_rng(0)
+        lay = set()
+        for _ in range(150):
+            copy = restore(json.loads(json.dumps(policy.snapshot())))
+            context = policy.contexts[int(rng.integers(instance.n_contexts))]
+            decision = policy.decide(context)
+            assert copy.decide(context) == decision
+            assert (copy.allocation() == policy.allocation()).all()
+            lay.add(int(policy.learner.memory.totals[Total.LIES]))
+            row = policy.arms.index(decision.arm)
+            reward = instance.mean_rewards[row, policy.contexts.index(context)] + instance.noise_scale * rng.normal()
+            for one in (policy, copy):
+                one.update(context, decision.arm, float(reward))
+            assert copy.snapshot() == policy.snapshot()
+        assert len(lay) > 1
+
+    def test_a_snapshot_says_it_by_name(self):
+        policy = PricedLP().for_instance(GROUPS, seed=4)
+        for _ in range(30):
+            policy.update(0, policy.decide(0).arm, 1.0)
+        kept = policy.snapshot()["statistics"]["memory"]
+        assert set(kept) == {"by_pair", "by_arm", "totals", "by_floor"}
+        assert set(kept["by_floor"]) == {"price", "margin", "error"}
+        assert len(kept["by_floor"]["price"]) == 6
+        assert len(policy.snapshot()["planner"]["basis"]["key"]) == 3
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda memory: memory.pop("by_floor"),
+            lambda memory: memory["by_floor"].pop("price"),
+            lambda memory: memory["by_floor"]["price"].pop(),
+            lambda memory: memory["by_floor"]["price"].__setitem__(0, "1"),
+            lambda memory: memory["totals"].__setitem__("prior", None),
+        ],
+    )
+    def test_a_spoilt_snapshot_is_refused(self, spoil):
+        snapshot = PricedLP().for_instance(GROUPS).snapshot()
+        spoil(snapshot["statistics"]["memory"])
+        with pytest.raises(InvalidInputError, match="memory"):
+            restore(snapshot)
+
+    def test_other_rules_have_no_such_part(self):
+        assert set(BLP().for_instance(NU).snapshot()["statistics"]["memory"]) == {"by_pair", "by_arm", "totals"}
+
+    @pytest.mark.parametrize("prior", [-5.0, 0.0, 1e300])
+    def test_numbers_that_no_round_wrote_do_no_harm(self, prior):
+        """A snapshot may have been edited: shares stay shares."""
+        policy = PricedLP().for_instance(NU, seed=1)
+        for t in range(300):
+            policy.update(t % 3, policy.decide(t % 3).arm, 1.0)
+        snapshot = policy.snapshot()
+        snapshot["statistics"]["memory"]["totals"] |= {"prior": prior, "lies": prior, "quantile": prior}
+        snapshot["statistics"]["memory"]["by_floor"]["price"] = [prior] * 3
+        changed = restore(snapshot)
+        for t in range(20):
+            changed.update(t % 3, changed.decide(t % 3).arm, 1.0)
+            assert (changed.allocation() >= 0).all()
+            assert changed.allocation().sum(axis=0) == pytest.approx(np.ones(3))
+
+
+def play_quietly(policy, rounds):
+    """Play on nu with rewards that are their means."""
+    for t in range(rounds):
+        decision = policy.decide(t % 3)
+        policy.update(t % 3, decision.arm, float(NU.mean_rewards[policy.arms.index(decision.arm), t % 3]))
+
+
+class TestWhatItReports:
+    def test_floors_out_of_reach_are_told(self):
+        policy = PricedLP(noise_scale=0.05).for_instance(OUT_OF_REACH, seed=1)
+        with pytest.warns(FloorsOutOfReachWarning, match="out of reach"):
+            play_quietly(policy, 300)
+        assert policy.status().state == "out of reach"
+
+    @pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+    def test_the_same_share_is_played_if_asked_for(self):
+        """As by any other rule that plans, once what is known leaves no hope."""
+        policy = PricedLP(noise_scale=0.001, when_infeasible="same_share").for_instance(OUT_OF_REACH, seed=1)
+        play_quietly(policy, 300)
+        status = policy.status()
+        got = [floor.expected / floor.promised for floor in status.floors]
+        assert got == pytest.approx([status.attainable_share] * 3, rel=0.01)
+
+    def test_without_hope_of_an_active_set_there_is_no_share_of_it(self):
+        trace = simulate(NU, ["priced-lp"], horizon=50, epochs=1)
+        assert np.isnan(trace.optimal_set_share["priced-lp"]).all()
+
+    def test_an_audit_is_refused(self):
+        with pytest.raises(InvalidInputError, match="prices them"):
+            audit(NU, "priced-lp", horizon=50, epochs=1)
+
+    @pytest.mark.parametrize(
+        "dials",
+        [
+            {"violation_weight": 0.0},
+            {"violation_weight": -1.0},
+            {"price_memory": 0.0},
+            {"price_memory": 1.5},
+            {"exploration": -0.1},
+            {"exploration": float("nan")},
+        ],
+    )
+    def test_dials_out_of_range_are_refused(self, dials):
+        with pytest.raises(InvalidInputError, match=next(iter(dials))):
+            PricedLP(**dials)
+
+
+@pytest.mark.slow
+class TestLearnsFaster:
+    """Seeded. The means differ by at least seven standard errors each, so a false alarm is one in a billion or less."""
+
+    def test_where_the_margin_is_small(self):
+        trace = simulate(paper_instance("nu-margin:0.01"), ["blp", "priced-lp"], horizon=50_000, epochs=24, seed=5)
+        sums = {label: (trace.regret[label] + trace.violation[label])[:, -1] for label in trace.policies}
+        assert sums["priced-lp"].mean() < 0.85 * sums["blp"].mean()
+
+    def test_where_blp_stalls(self):
+        instance = Instance([[3.0, 2.0], [1.0, 1.2]], [0.1, 0.25], [0.5, 0.5])
+        trace = simulate(instance, ["priced-lp"], horizon=20_000, epochs=100, seed=5)
+        assert (trace.regret["priced-lp"] + trace.violation["priced-lp"])[:, -1].max() < 1000
+
+    def test_a_weight_keeps_floors_and_costs_revenue(self):
+        settings = [PricedLP(violation_weight=weight) for weight in (1, 10, 100)]
+        trace = simulate(NU, settings, horizon=20_000, epochs=20, seed=5)
+        violation = [trace.violation[label][:, -1].mean() for label in trace.policies]
+        regret = [trace.regret[label][:, -1].mean() for label in trace.policies]
+        assert violation[0] > 2 * violation[1] > 2 * violation[2]
+        assert regret[0] < regret[1] < regret[2]

@@ -85,8 +85,8 @@ def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
             "rewards": observed,
         },
     }
-    if simulated:  # a compiler takes minutes for five more rules
-        others = ["sgoc", "loe2d", "lagrange-cb", "drift-plus-penalty", "bandit-q"]
+    if simulated:  # a compiler takes minutes for six more rules
+        others = ["sgoc", "loe2d", "lagrange-cb", "drift-plus-penalty", "bandit-q", "priced-lp"]
         cases["other policies"] = {"instance": NU, "policies": others}
     return cases
 

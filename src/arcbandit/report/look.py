@@ -59,7 +59,7 @@ STYLE = {
 
 # Policies look the same in every figure.
 _ORDER = ("olp", "oplp", "optimistic3", "doc", "spoc", "blp", "thompson-lp")
-_LATER = ("sgoc", "loe2d", "lagrange-cb", "greedy", "drift-plus-penalty", "bandit-q")
+_LATER = ("sgoc", "loe2d", "lagrange-cb", "greedy", "drift-plus-penalty", "bandit-q", "priced-lp")
 _PLACES = {name.replace("-", ""): place for place, name in enumerate(_ORDER + _LATER)}
 _FIRST_OF_OTHERS = len(COLOURS + LATER_COLOURS)  # other lines take none of the places reserved for policies
 MANY = len(COLOURS) * len(MARKERS)  # this many lines all look different

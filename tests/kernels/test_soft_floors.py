@@ -9,7 +9,7 @@ from arcbandit.kernels.allocation import write_allocation
 from arcbandit.kernels.program import ByRow, PlanStatus, make_basis
 from arcbandit.kernels.revenue_row import Lies, explore_most
 from arcbandit.kernels.scales import measure_scales
-from arcbandit.kernels.soft_floors import add_shares, largest_shortfall, make_soft, plan_softly, total_of
+from arcbandit.kernels.soft_floors import add_shares, is_short, make_soft, plan_softly, total_of
 from tests.certificates import Problem
 from tests.kernels.modes import COMPILED
 from tests.kernels.workspaces import workspace_for
@@ -25,23 +25,25 @@ def plan_once(program, basis, price, workspace, allocation):
     status = plan_softly(program, basis, price, workspace, allocation)
     if status == PlanStatus.OPTIMAL:
         write_allocation(basis, False, workspace, allocation)
-    return np.int64(status), largest_shortfall(basis, workspace)
+    return np.int64(status), is_short(program, basis, workspace)
 
 
 @entry_kernel
-def explore_once(first, program, lies, prices, basis, workspace, upper, lower, soft, allocation):
-    """Both programs of a round: (PlanStatus, where the plan lies, F, largest shortfall of the first plan)."""
+def explore_once(first, program, lies, prices, basis, workspace, upper, lower, soft, allocation, floor_price):
+    """Both programs of a round: (PlanStatus, where the plan lies, F, whether the first plan is short)."""
     measure_scales(first, True, workspace)
     status = plan_softly(first, basis, 1000.0, workspace, allocation)
     earned = total_of(first.objective, first.weights, basis, workspace)
-    short = largest_shortfall(basis, workspace)
-    if short > 1e-9 or status != PlanStatus.OPTIMAL:
+    short = is_short(program, basis, workspace)
+    if short or status != PlanStatus.OPTIMAL:
         return np.int64(status), -1, earned, short
     for row in range(prices.shape[0]):
         prices[row] = max(workspace.by_row[ByRow.PRICE, row], 0.0)
         soft.upper.by_row[ByRow.SCALE, row] = workspace.by_row[ByRow.SCALE, row]
         soft.lower.by_row[ByRow.SCALE, row] = workspace.by_row[ByRow.SCALE, row]
-    status, lies, share = explore_most(program, earned, lies, prices, basis, workspace, upper, lower, soft, allocation)
+    status, lies, share = explore_most(
+        program, earned, lies, prices, basis, workspace, upper, lower, soft, allocation, floor_price
+    )
     for arm in range(allocation.shape[0]):
         for context in range(allocation.shape[1]):
             allocation[arm, context] = 0.0
@@ -115,12 +117,15 @@ def test_soft_floors_are_missed_where_that_is_best(price, seed):
         found = (problem.objective * allocation).sum() - price * lacking(rows, asked, allocation)
         assert found == pytest.approx(value, rel=1e-7, abs=1e-7)
         assert (workspace.by_row[ByRow.PRICE, :-1] <= price * (1 + 1e-9)).all()
-        assert short == pytest.approx(lack.max(initial=0.0), abs=1e-8) or len(asked) > 1
+        most = lack.max(initial=0.0)
+        assert short or most < 1e-6
+        assert not short or most > 1e-12
         drawn.drift()
 
 
-@pytest.mark.parametrize("seed", range(100 if COMPILED else 12))
-def test_exploring_is_paid_in_the_cheapest_coin(seed):
+@pytest.mark.parametrize("floor_price", [1.0, 10.0])
+@pytest.mark.parametrize("seed", range(70 if COMPILED else 12))
+def test_exploring_is_paid_in_the_cheapest_coin(seed, floor_price):
     """The plan attains what HiGHS finds for the program with its revenue row, round after round."""
     drawn = Drawn(1000 + seed)
     program = drawn.problem().program()
@@ -136,7 +141,7 @@ def test_exploring_is_paid_in_the_cheapest_coin(seed):
         program = first._replace(objective=drawn.shares * drawn.bonus, root=first.objective, lean=np.zeros(2))
         rows, asked = drawn.rows(problem), drawn.asked(problem)
         status, lies, earned, _ = explore_once(
-            first, program, lies, prices, basis, workspace, upper, lower, soft, allocation
+            first, program, lies, prices, basis, workspace, upper, lower, soft, allocation, floor_price
         )
         assert status == PlanStatus.OPTIMAL
         if lies < 0:
@@ -147,9 +152,9 @@ def test_exploring_is_paid_in_the_cheapest_coin(seed):
 
             def value(shares, bonus=bonus, revenue=revenue, earned=earned, rows=rows, asked=asked):
                 lost = max(0.0, earned - (revenue * shares).sum())
-                return (bonus * shares).sum() - lost - lacking(rows, asked, shares)
+                return (bonus * shares).sum() - lost - floor_price * lacking(rows, asked, shares)
 
-            best, _, _ = solve_soft(bonus, rows, asked, drawn.available, 1.0, (revenue, earned))
+            best, _, _ = solve_soft(bonus, rows, asked, drawn.available, floor_price, (revenue, earned))
             assert allocation.sum(axis=0) == pytest.approx(np.ones(drawn.shape[1]), abs=1e-8)
             assert value(allocation) == pytest.approx(value(best), abs=1e-7)
         drawn.drift()
@@ -167,5 +172,5 @@ def test_each_case_of_the_revenue_row_is_among_them():
         soft = make_soft(*drawn.shape, n_rows, first.arm_rows.shape[1])
         prices, allocation = np.zeros(n_rows), np.zeros(drawn.shape)
         memory = (prices, basis, workspace_for(first), upper, lower, soft, allocation)
-        seen.add(explore_once(first, program, 0, *memory)[1])
+        seen.add(explore_once(first, program, 0, *memory, 1.0)[1])
     assert {*Lies} <= seen

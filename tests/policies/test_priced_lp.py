@@ -201,6 +201,38 @@ class TestPlaysAsDefined:
         assert compared > 200
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+@pytest.mark.parametrize("instance", [NU, GROUPS, DEAR, random_instance(46)], ids=["nu", "groups", "dear", "random"])
+def test_the_unit_of_money_does_not_matter(instance, unit):
+    """In a unit that is a power of two nothing rounds differently, so shares are equal to the last bit."""
+    floors = instance.floors
+    groups = [GroupFloor(group.name, group.arms, group.floor * unit) for group in floors.groups]
+    scaled = PricedLP(
+        instance.revenue_floors * unit,
+        instance.context_probabilities,
+        arms=instance.arms,
+        group_floors=groups,
+        noise_scale=instance.noise_scale * unit,
+    )
+    plain = PricedLP(
+        instance.revenue_floors,
+        instance.context_probabilities,
+        arms=instance.arms,
+        group_floors=floors.groups,
+        noise_scale=instance.noise_scale,
+    )
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        context = int(rng.integers(instance.n_contexts))
+        decision = plain.decide(context)
+        assert scaled.decide(context).arm == decision.arm
+        assert (scaled.allocation() == plain.allocation()).all()
+        mean = instance.mean_rewards[instance.arms.index(decision.arm), context]
+        reward = float(mean + instance.noise_scale * rng.normal())
+        plain.update(context, decision.arm, reward)
+        scaled.update(context, decision.arm, reward * unit)
+
+
 class TestWhatItKeeps:
     @pytest.mark.parametrize(
         "instance", [NU, GROUPS, random_instance(11), random_instance(46)], ids=["nu", "groups", "2 x 2", "4 x 5"]

@@ -89,7 +89,7 @@ class PricedTwin:
         count = played.sum()
         means = self.sums[played] / self.n[played]
         self.centre = means.mean() if count else 0.0
-        spread = 4 * self.sigma**2 + 1
+        spread = 4 * self.sigma**2 + self.centre**2
         if count > 1:
             excess = (means - self.centre) ** 2 - self.sigma**2 / self.n[played]
             spread = max(excess.sum() / (count - 1), self.sigma**2)
@@ -124,9 +124,9 @@ class PricedTwin:
             hoped = revenue + self.p * worth[:, None] * full
             plan, _, _ = solve_soft(hoped, rows, asked, self.available, MOST_SHORTFALL_PRICE)
         else:
-            dearest = max(1.0, prices.max(initial=0.0))
+            dearest = max(1.0, prices.max(initial=0.0) / self.weight)
             bonus = self.p * worth[:, None] * self.exploration * radius / dearest
-            plan, _, _ = solve_soft(bonus, rows, asked, self.available, 1.0, (revenue, earned))
+            plan, _, _ = solve_soft(bonus, rows, asked, self.available, self.weight, (revenue, earned))
             surplus = (rows * plan).sum(axis=(1, 2)) - floors
             cost = max(0.0, (revenue * (first - plan)).sum() - prices @ surplus)
         self.margins(prices, first, cost, n)

@@ -1,6 +1,6 @@
-"""The plan that explores most, where revenue below a target, like each floor, may be missed at a price of 1 a unit.
+"""The plan that explores most, where revenue below a target may be missed at a price of 1 a unit, and floors at v.
 
-    maximise    sum_kc  p_c u_kc w_kc  -  y  -  sum_m short_m
+    maximise    sum_kc  p_c u_kc w_kc  -  y  -  v sum_m short_m
     subject to  soft floors, and  sum_kc  p_c m_kc w_kc  +  y  >=  F
 
 where F is what the best plan by the means m earns, the *first* plan. The row of the revenue has coefficients of its
@@ -24,7 +24,6 @@ from arcbandit.kernels.program import PRICING_TOLERANCE, ByArm, ByContext, ByRow
 from arcbandit.kernels.reduced_costs import rounding_of_a_price
 from arcbandit.kernels.soft_floors import copy_basis, forget_order, is_best, plan_softly, take_up, total_of
 
-SHORTFALL_PRICE = 1.0
 CLOSE = 1e-12  # a revenue, or a value, this close relative to the largest at stake is equal
 MOST_TRIALS = 50  # each finds a better plan, and few are needed
 
@@ -38,13 +37,13 @@ class Lies(enum.IntEnum):
 
 
 @kernel
-def gain_of(program, basis, workspace):
-    """The bonus of an evaluated basis, less what its floors lack."""
+def gain_of(program, basis, workspace, floor_price):
+    """The bonus of an evaluated basis, less the price of what its floors lack."""
     gain = total_of(program.objective, program.weights, basis, workspace)
     for slot in range(basis.slot_arm.shape[0]):
         if basis.slot_context[slot] == Column.SHORTFALL:
             lacking = workspace.by_row[ByRow.SLOT_VALUE, slot] * workspace.by_row[ByRow.SCALE, basis.slot_arm[slot]]
-            gain -= SHORTFALL_PRICE * lacking
+            gain -= floor_price * lacking
     return gain
 
 
@@ -75,7 +74,7 @@ def evaluate_shares_again(program, basis, workspace):
 
 
 @rare_kernel
-def is_first_best(program, first, prices, workspace):
+def is_first_best(program, first, prices, workspace, floor_price):
     """Whether the first plan is the best at some price b of revenue.
 
     Its basis was evaluated in this workspace, with `prices` of the floors, shape (M,). At a price b, its reduced costs
@@ -92,8 +91,8 @@ def is_first_best(program, first, prices, workspace):
         of_bonus = workspace.by_row[ByRow.PRICE, row]
         if of_bonus * workspace.by_row[ByRow.SCALE, row] < -tolerance:
             low = max(low, -of_bonus / prices[row]) if prices[row] > 0.0 else math.inf
-        if of_bonus + prices[row] > SHORTFALL_PRICE:
-            high = min(high, (SHORTFALL_PRICE - of_bonus) / prices[row]) if prices[row] > 0.0 else -1.0
+        if of_bonus + prices[row] > floor_price:
+            high = min(high, (floor_price - of_bonus) / prices[row]) if prices[row] > 0.0 else -1.0
     for context in range(first.key.shape[0]):
         key = first.key[context]
         key_bonus = program.objective[key, context]
@@ -112,7 +111,7 @@ def is_first_best(program, first, prices, workspace):
 
 
 @rare_kernel
-def is_between_still(program, target, upper, upper_workspace, lower, lower_workspace):
+def is_between_still(program, target, upper, upper_workspace, lower, lower_workspace, floor_price):
     """Whether the plan is still between these two, and the share of the upper one in it."""
     if not evaluate_shares_again(program, lower, lower_workspace):
         return False, 0.0
@@ -121,24 +120,28 @@ def is_between_still(program, target, upper, upper_workspace, lower, lower_works
     most, least = revenue_of_plan(program, upper, upper_workspace), revenue_of_plan(program, lower, lower_workspace)
     if not least <= target < most:
         return False, 0.0
-    gains = gain_of(program, lower, lower_workspace) - gain_of(program, upper, upper_workspace)
-    price = gains / (most - least)
+    price = gain_of(program, lower, lower_workspace, floor_price)
+    price -= gain_of(program, upper, upper_workspace, floor_price)
+    price /= most - least
     if not 0.0 <= price <= 1.0:
         return False, 0.0
     program.lean[0] = price
-    evaluate_prices(program, upper, 1.0, SHORTFALL_PRICE, is_peeled(upper_workspace), upper_workspace)
+    evaluate_prices(program, upper, 1.0, floor_price, is_peeled(upper_workspace), upper_workspace)
     # As both are worth the same, one proof is enough.
-    return is_best(program, upper, SHORTFALL_PRICE, upper_workspace), (target - least) / (most - least)
+    return is_best(program, upper, floor_price, upper_workspace), (target - least) / (most - least)
 
 
 @rare_kernel
-def close_in(program, target, upper, upper_workspace, lower, lower_workspace, trial, trial_workspace, allocation):
+def close_in(
+    program, target, upper, upper_workspace, lower, lower_workspace, trial, trial_workspace, allocation, floor_price
+):
     """Find the two plans that the best one is between, from one above the target and one that is not.
 
     Return a PlanStatus and the share of the upper one. The workspace of trials is left with no basis.
     """
     most, least = revenue_of_plan(program, upper, upper_workspace), revenue_of_plan(program, lower, lower_workspace)
-    most_gain, least_gain = gain_of(program, upper, upper_workspace), gain_of(program, lower, lower_workspace)
+    most_gain = gain_of(program, upper, upper_workspace, floor_price)
+    least_gain = gain_of(program, lower, lower_workspace, floor_price)
     upper_alone = False
     for _ in range(MOST_TRIALS):
         price = min((least_gain - most_gain) / (most - least), 1.0)
@@ -149,10 +152,10 @@ def close_in(program, target, upper, upper_workspace, lower, lower_workspace, tr
         value = most_gain + price * most
         copy_basis(upper, trial)
         forget_order(trial_workspace)
-        if plan_softly(program, trial, SHORTFALL_PRICE, trial_workspace, allocation) != PlanStatus.OPTIMAL:
+        if plan_softly(program, trial, floor_price, trial_workspace, allocation) != PlanStatus.OPTIMAL:
             break
         revenue = revenue_of_plan(program, trial, trial_workspace)
-        gain = gain_of(program, trial, trial_workspace)
+        gain = gain_of(program, trial, trial_workspace, floor_price)
         if for_nothing and revenue >= target:
             copy_basis(trial, upper)
             upper_alone = True
@@ -168,8 +171,8 @@ def close_in(program, target, upper, upper_workspace, lower, lower_workspace, tr
     forget_order(trial_workspace)
     forget_order(upper_workspace)
     forget_order(lower_workspace)
-    sound = evaluate(program, upper, 1.0, SHORTFALL_PRICE, upper_workspace)
-    sound &= evaluate(program, lower, 1.0, SHORTFALL_PRICE, lower_workspace)
+    sound = evaluate(program, upper, 1.0, floor_price, upper_workspace)
+    sound &= evaluate(program, lower, 1.0, floor_price, lower_workspace)
     write_least(upper, upper_workspace)
     write_least(lower, lower_workspace)
     share = 1.0 if upper_alone else (target - least) / (most - least)
@@ -177,31 +180,32 @@ def close_in(program, target, upper, upper_workspace, lower, lower_workspace, tr
 
 
 @rare_kernel
-def explore_most(program, target, lies, prices, first, first_workspace, upper, lower, soft, allocation):
+def explore_most(program, target, lies, prices, first, first_workspace, upper, lower, soft, allocation, floor_price):
     """Lead two bases to those that tell the best plan; return a PlanStatus, what it lies on, and the upper one's share.
 
-    The program's objective is u and its root m; its first lean is overwritten. `lies` is where the last plan lay. The
-    first plan's basis was evaluated in its workspace, which may be left with no basis; `prices`, shape (M,), are its.
+    The program's objective is u and its root m; its first lean is overwritten. `floor_price` is v, and `lies` is where
+    the last plan lay. The first plan's basis was evaluated in its workspace, which may be left with no basis; `prices`,
+    shape (M,), are its.
     """
     if lies == Lies.BETWEEN:
-        between, share = is_between_still(program, target, upper, soft.upper, lower, soft.lower)
+        between, share = is_between_still(program, target, upper, soft.upper, lower, soft.lower, floor_price)
         if between:
             return PlanStatus.OPTIMAL, Lies.BETWEEN.value, share
-    if is_first_best(program, first, prices, first_workspace):
+    if is_first_best(program, first, prices, first_workspace, floor_price):
         return PlanStatus.OPTIMAL, Lies.ON_FIRST.value, 0.0
     if lies != Lies.ON_UPPER:
         copy_basis(first, upper)
         forget_order(soft.upper)
     program.lean[0] = 1.0
-    status = plan_softly(program, upper, SHORTFALL_PRICE, soft.upper, allocation)
+    status = plan_softly(program, upper, floor_price, soft.upper, allocation)
     rounding = CLOSE * max(abs(target), largest_mean(program, upper, soft.upper))
     if status != PlanStatus.OPTIMAL or revenue_of_plan(program, upper, soft.upper) <= target + rounding:
         return status, Lies.ON_UPPER.value, 1.0
     copy_basis(first, lower)
     forget_order(soft.lower)
-    if not evaluate(program, lower, 1.0, SHORTFALL_PRICE, soft.lower):
+    if not evaluate(program, lower, 1.0, floor_price, soft.lower):
         return PlanStatus.PIVOT_LIMIT, Lies.ON_FIRST.value, 0.0
     status, share = close_in(
-        program, target, upper, soft.upper, lower, soft.lower, soft.trial, first_workspace, allocation
+        program, target, upper, soft.upper, lower, soft.lower, soft.trial, first_workspace, allocation, floor_price
     )
     return status, Lies.BETWEEN.value, share

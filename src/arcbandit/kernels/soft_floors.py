@@ -14,6 +14,7 @@ from arcbandit.kernels.entering import may_improve
 from arcbandit.kernels.evaluation import evaluate
 from arcbandit.kernels.planning import open_rows
 from arcbandit.kernels.program import (
+    FEASIBILITY_TOLERANCE,
     NO_FLOOR,
     PIVOT_TOLERANCE,
     PRICING_TOLERANCE,
@@ -211,14 +212,16 @@ def total_of(matrix, weights, basis, workspace):
 
 
 @kernel
-def largest_shortfall(basis, workspace):
-    """The most that a floor lacks in an evaluated basis."""
-    largest = 0.0
+def is_short(program, basis, workspace):
+    """Whether a floor lacks more in an evaluated basis than one that is met may."""
+    found = False
     for slot in range(basis.slot_arm.shape[0]):
         if basis.slot_context[slot] == Column.SHORTFALL:
-            lacking = workspace.by_row[ByRow.SLOT_VALUE, slot] * workspace.by_row[ByRow.SCALE, basis.slot_arm[slot]]
-            largest = max(largest, lacking)
-    return largest
+            row = basis.slot_arm[slot]
+            scale = workspace.by_row[ByRow.SCALE, row]
+            allowed = FEASIBILITY_TOLERANCE * abs(program.floors[row]) + PRICING_TOLERANCE * scale
+            found |= workspace.by_row[ByRow.SLOT_VALUE, slot] * scale > allowed
+    return found
 
 
 @kernel

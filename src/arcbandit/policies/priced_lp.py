@@ -15,7 +15,7 @@ from arcbandit.kernels.scales import measure_scales
 from arcbandit.kernels.soft_floors import (
     add_shares,
     forget_order,
-    largest_shortfall,
+    is_short,
     plan_softly,
     total_of,
     total_surplus,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from arcbandit.policies.settings import PricedLPSettings
 
 MOST_SHORTFALL_PRICE = 1000.0  # M, of a floor that the first program misses
-LACKS = 1e-9  # a floor that misses more than this makes the first program short
 ROUNDS_TO_SHRINK = 200  # up to here, what pairs are shrunk to is refreshed in each round
 ROUNDS_BETWEEN = 50  # and from here on after so many
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
@@ -96,7 +95,7 @@ def shrink(learner, t):
                 count += 1
                 centre += by_pair[ByPair.MEAN, arm, context]
     centre /= max(count, 1)
-    spread = 4.0 * noise + 1.0
+    spread = 4.0 * noise + centre * centre  # of one pair nothing else is known, and it must be in the unit of rewards
     if count > 1:
         spread = 0.0
         for arm in range(n_arms):
@@ -220,7 +219,7 @@ def plan_first(learner):
         price = planner.workspace.by_row[ByRow.PRICE, row]
         memory.scratch_by_floor[FloorScratch.PRICE, row] = min(max(price, 0.0), MOST_SHORTFALL_PRICE)
     earned = total_of(means, program.weights, basis, planner.workspace)
-    return status, earned, largest_shortfall(basis, planner.workspace) > LACKS
+    return status, earned, is_short(program, basis, planner.workspace)
 
 
 @rare_kernel
@@ -319,10 +318,10 @@ def write_between(basis, workspace, other, other_workspace, share, allocation):
 def plan_second(learner, t, earned):
     """Plan what explores most at the least cost in revenue and floors: (Outcome, what exploring costs)."""
     planner, memory = learner.planner, learner.memory
-    prices = memory.scratch_by_floor[FloorScratch.PRICE]
+    prices, weight = memory.scratch_by_floor[FloorScratch.PRICE], learner.dials[0].violation_weight
     dearest = 1.0
     for row in range(prices.shape[0]):
-        dearest = max(dearest, prices[row])
+        dearest = max(dearest, prices[row] / weight)
     write_bonus(learner, t, learner.dials[0].exploration / dearest, False)
     means = memory.scratch_by_pair[PairScratch.MEAN]
     program = program_of_pair(learner, memory.scratch_by_pair[PairScratch.BONUS], means)
@@ -343,6 +342,7 @@ def plan_second(learner, t, earned):
         lower,
         soft,
         learner.allocation,
+        weight,
     )
     memory.totals[Total.LIES] = lies
     if status != PlanStatus.OPTIMAL:
@@ -401,9 +401,9 @@ class PricedLP(Policy):
     A margin on a floor costs its price in revenue where it was not needed, and a lack of one costs a violation: the
     margins are a newsvendor's [arrow1951], which weighs the two, with `violation_weight` on the second. What is learnt
     of a pair counts once in revenue and at its floor's price in the floor, so its bonus is that many radii, times
-    `exploration`. A second plan takes as much of this bonus as it can where each unit of revenue or of a floor that it
-    gives up costs one. Prices, plans and what exploring costs are averages, to which a round adds the share
-    `price_memory`.
+    `exploration`. A second plan takes as much of this bonus as it can where each unit of revenue that it gives up costs
+    one, and each unit of a floor the weight. Prices, plans and what exploring costs are averages, to which a round adds
+    the share `price_memory`.
 
     At a weight of 1, floors with prices above 1 are planned to be missed a little, as that costs less than it earns;
     where promises must be kept, raise the weight. If the means cannot meet the floors, they are planned for with

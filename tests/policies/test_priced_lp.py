@@ -136,6 +136,18 @@ class TestPlaysAsDefined:
         )
         assert found["compared"] > 200
 
+    @pytest.mark.parametrize("shape", [(14, 12), (3, 80)], ids=["many pairs", "many contexts"])
+    def test_where_kernels_look_at_few_of_many(self, shape):
+        """With many pairs bounds are kept on them, with many contexts sums over keys."""
+        rng = np.random.default_rng(7)
+        means, shares = rng.uniform(0.0, 3.0, shape), rng.dirichlet(np.full(shape[1], 2.0))
+        floors = 0.9 * (shares * means).sum(axis=1) / shape[0]
+        policy = PricedLP(floors, shares, noise_scale=1.0)
+        for _ in range(3):
+            for arm, context in np.ndindex(shape):
+                policy.update(context, arm, float(means[arm, context] + rng.normal()), count_context=True)
+        assert follow(policy, means, 60, 1)["compared"] == 60
+
     def test_every_kind_of_plan_is_among_them(self):
         """Otherwise the comparisons would leave out a case of the second program."""
         seen = dict.fromkeys(("short", *Lies), 0)

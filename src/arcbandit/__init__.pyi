@@ -27,6 +27,8 @@ from arcbandit.planning import solve_lp as solve_lp
 from arcbandit.policies.bandit_q import BanditQ as BanditQ
 from arcbandit.policies.base import Policy as Policy
 from arcbandit.policies.blp import BLP as BLP
+from arcbandit.policies.budget import KNOWN_AFTER as KNOWN_AFTER
+from arcbandit.policies.budget import SERVICE_EXPLORATION_BUDGET as SERVICE_EXPLORATION_BUDGET
 from arcbandit.policies.configuration import Configuration as Configuration
 from arcbandit.policies.decisions import Decision as Decision
 from arcbandit.policies.decisions import Decisions as Decisions

@@ -18,6 +18,7 @@ from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, non_negative,
 from arcbandit.instance import Instance
 from arcbandit.policies import changes, growth, merging, snapshot
 from arcbandit.policies.admission import NEW, column_finder, require_at_work, with_admitted
+from arcbandit.policies.budget import KNOWN_AFTER, NO_BUDGET
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
 from arcbandit.policies.decisions import Decision, Decisions, decision_of
 from arcbandit.policies.dials import Dial
@@ -74,6 +75,10 @@ class Policy(metaclass=PolicyType):
     contexts that have names and whose probabilities are estimated.
     `memory`, for rules that plan where rewards drift, is a half-life in rounds, after which a reward counts half. n is
     then the sum of such weights, lowered sixteen times per half-life. None forgets nothing.
+    `exploration_budget`, for rules that plan, is the share of a context's traffic that pairs not yet known may have
+    together, where others are known; a pair is known once its count n reaches `known_after`. The rest is planned over
+    known pairs alone, which keep the floors by themselves. 1 is no budget, as in the paper;
+    `SERVICE_EXPLORATION_BUDGET` is for a service.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2. With neither, or
     with "estimate", sigma is estimated from the rewards: their spread about the means of their pairs, pooled.
 
@@ -126,6 +131,8 @@ class Policy(metaclass=PolicyType):
         when_infeasible: Literal["least_shortfall", "same_share"] = "least_shortfall",
         admit_contexts: int = 0,
         memory: float | None = None,
+        exploration_budget: float = NO_BUDGET,
+        known_after: int = KNOWN_AFTER,
         seed: int | None = 0,
         epoch: int = 0,
         worker: int = 0,
@@ -142,6 +149,8 @@ class Policy(metaclass=PolicyType):
             when_infeasible=when_infeasible,
             admit_contexts=admit_contexts,
             memory=memory,
+            exploration_budget=exploration_budget,
+            known_after=known_after,
             seed=seed,
             epoch=epoch,
             worker=worker,
@@ -253,6 +262,16 @@ class Policy(metaclass=PolicyType):
     def memory(self) -> float | None:
         """The half-life of rewards in rounds, if they are forgotten."""
         return self._state.configuration.memory
+
+    @property
+    def exploration_budget(self) -> float:
+        """The share of a context's traffic that pairs not yet known may have together; 1 is no budget."""
+        return self._state.configuration.exploration_budget
+
+    @property
+    def known_after(self) -> int:
+        """The count from which on a pair is known."""
+        return self._state.configuration.known_after
 
     @property
     def seed(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arcbandit.compilation.compile import kernel
+from arcbandit.kernels.budget import Budget
 from arcbandit.kernels.confidence import Statistics
 from arcbandit.kernels.fading import fade
 from arcbandit.kernels.planner import Planner
@@ -20,7 +21,7 @@ class Outcome(enum.IntEnum):
     FELL_BACK = 1  # the rule's own problem was infeasible, LP(UCB, UCB) was used
     FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan of least shortfall or of the same share was used
     STOOD_STILL = 4  # the solver found nothing, every arm is equally likely
-    EXPLORED = 8  # some context still has arms that were never played
+    EXPLORED = 8  # some context has arms that were never played, or more of them not known than the budget allows
 
 
 class Progress(enum.IntEnum):
@@ -89,6 +90,7 @@ class Learner(NamedTuple):
     noise: np.ndarray  # float64, by Noise; an empty tuple in its place, if sigma is given
     progress: np.ndarray  # int64, by Progress
     allocation: np.ndarray  # w(t), float64, shape (K, C)
+    budget: Budget  # an empty tuple in its place, unless exploration has a budget
 
 
 class Stream(NamedTuple):

@@ -47,6 +47,8 @@ class Settings(TypedDict, total=False):
     when_infeasible: Literal["least_shortfall", "same_share"]
     admit_contexts: int
     memory: float | None
+    exploration_budget: float
+    known_after: int
     seed: int | None
     epoch: int
     worker: int

@@ -63,6 +63,8 @@ def _configuration(state: State) -> dict[str, Any]:
         "replan": configuration.replan,
         "when_infeasible": configuration.when_infeasible,
         "memory": configuration.memory,
+        "exploration_budget": configuration.exploration_budget,
+        "known_after": configuration.known_after,
     }
 
 
@@ -112,6 +114,7 @@ def _planner(state: State) -> dict[str, Any]:
         "planned_at": int(learner.progress[Progress.PLANNED_AT]),
         "outcome": int(learner.progress[Progress.OUTCOME]),
         "basis": planner_state(learner.planner) if state.configuration.kind.plans else None,
+        "known_basis": planner_state(learner.budget.planner) if state.configuration.has_budget else None,
     }
 
 
@@ -147,6 +150,8 @@ def _restored(
         when_infeasible=given["when_infeasible"],
         admit_contexts=given["admit_contexts"],
         memory=given["memory"],
+        exploration_budget=given["exploration_budget"],
+        known_after=given["known_after"],
         seed=given["seed"],
         epoch=given["epoch"],
         worker=given["worker"],
@@ -187,6 +192,8 @@ def _restored(
     learner.allocation[:] = planner["allocation"]
     if kind.plans:
         restore_planner(learner.planner, planner["basis"])
+    if configuration.has_budget:
+        restore_planner(learner.budget.planner, planner["known_basis"])
     return replace(
         state,
         allowed=allowed,

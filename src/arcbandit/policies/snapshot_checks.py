@@ -18,6 +18,7 @@ from arcbandit.inputs.values import LARGEST_NUMBER, LARGEST_WHOLE, shown
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.program import Column
+from arcbandit.policies.budget import NO_BUDGET
 from arcbandit.policies.configuration import ESTIMATE
 from arcbandit.policies.learner import Outcome
 from arcbandit.policies.state import LEAST_PRIOR_PULLS, MOST_PRIOR_PULLS, Prior, playable, rewards_seen
@@ -148,6 +149,8 @@ CONFIGURATION: dict[str, Check] = {
     "replan": replan,
     "when_infeasible": text,
     "memory": optional(number),
+    "exploration_budget": number,
+    "known_after": whole_number(1),
 }
 STATISTICS: dict[str, Check] = {
     "version": anything,
@@ -168,6 +171,7 @@ PLANNER: dict[str, Check] = {
     "planned_at": whole_number(0, MOST_ROUNDS),
     "outcome": whole_number(0, sum(Outcome)),
     "basis": anything,
+    "known_basis": anything,
 }
 BASIS = table(
     key=list_of(whole_number(-1), 2, "contexts"),
@@ -223,6 +227,11 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
         BASIS("snapshot['planner']['basis']", planner["basis"], size)
     elif planner["basis"] is not None:
         _refuse("snapshot['planner']['basis']", "None for a rule that does not plan", planner["basis"])
+    has_budget = configuration["exploration_budget"] != NO_BUDGET
+    if has_budget:
+        BASIS("snapshot['planner']['known_basis']", planner["known_basis"], size)
+    elif planner["known_basis"] is not None:
+        _refuse("snapshot['planner']['known_basis']", "None without an exploration budget", planner["known_basis"])
     if n_arms and n_contexts:  # if not, the constructor says so
         _check_retired(configuration)
         _check_contexts(configuration)
@@ -232,7 +241,9 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
         _check_allocation(configuration, planner)
         _check_progress(configuration, statistics, planner, kind.plans)
         if kind.plans:
-            _check_basis(planner["basis"], size)
+            _check_basis("basis", planner["basis"], size)
+        if has_budget:
+            _check_basis("known_basis", planner["known_basis"], size)
 
 
 def _check_fields(where: str, value: Any, checks: Mapping[str, Check], size: Size) -> None:
@@ -367,10 +378,10 @@ def _check_progress(
     _require("planner.planned_at", planner["planned_at"] <= decided, f"at most {decided}", planner["planned_at"])
 
 
-def _check_basis(basis: Mapping[str, Any], size: Size) -> None:
+def _check_basis(name: str, basis: Mapping[str, Any], size: Size) -> None:
     """The pairs and rows that the planner will look up, and the scales, which must not cause rounding."""
-    key, slot_arm, slot_context = (np.array(basis[name]) for name in ("key", "slot_arm", "slot_context"))
-    where = "planner.basis"
+    key, slot_arm, slot_context = (np.array(basis[part]) for part in ("key", "slot_arm", "slot_context"))
+    where = f"planner.{name}"
     _require_all(f"{where}.key", key < size.arms, f"arms below {size.arms}, or -1", key)
     _require_all(f"{where}.slot_context", slot_context < size.contexts, f"contexts below {size.contexts}", slot_context)
     limit = np.where(slot_context >= 0, size.arms, size.rows)

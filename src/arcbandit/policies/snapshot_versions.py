@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from arcbandit.policies.budget import KNOWN_AFTER, NO_BUDGET
 from arcbandit.policies.configuration import LEAST_SHORTFALL
 from arcbandit.policies.snapshot_checks import PARTS, VERSION
 
@@ -34,7 +35,10 @@ LATER_SETTINGS: dict[str, Any] = {
     "admit_contexts": 0,
     "admitted": 0,
     "memory": None,
+    "exploration_budget": NO_BUDGET,
+    "known_after": KNOWN_AFTER,
 }
+LATER_OF_PLANNER = ("planned_at", "outcome", "known_basis")
 HEAD = ("format", "version", "policy")
 OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocation", "statistics", "memory", "scales")
 
@@ -113,9 +117,10 @@ def _with_later_settings(snapshot: Any) -> Any:
     parts = {part: snapshot.get(part) for part in PARTS}
     if _is_earlier(parts["statistics"], 1, ("noise", "prior")):
         parts["statistics"] = _with_prior(parts["statistics"], _table(snapshot, "configuration").get("available"))
-    if _is_earlier(parts["planner"], 1, ("planned_at", "outcome")):
+    if _is_earlier(parts["planner"], 1, LATER_OF_PLANNER):
         last = _table(snapshot, "statistics").get("decisions")
-        parts["planner"] = {**parts["planner"], "planned_at": last, "outcome": 0, "version": 2}
+        later = {"planned_at": last, "outcome": 0, "known_basis": None}
+        parts["planner"] = {**parts["planner"], **later, "version": 2}
     if _is_earlier(parts["configuration"], 2, LATER_SETTINGS):
         noise = _table(parts, "statistics").get("noise")
         parts["configuration"] = _with_changes(parts["configuration"], estimates_noise=noise is not None)

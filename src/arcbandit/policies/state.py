@@ -12,10 +12,12 @@ from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
+from arcbandit.kernels.budget import make_budget
 from arcbandit.kernels.confidence import ByPair, make_statistics
 from arcbandit.kernels.fading import block_of, share_of
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import make_planner
+from arcbandit.policies.budget import allocating_kernel
 from arcbandit.policies.configuration import SAME_SHARE, Configuration
 from arcbandit.policies.learner import (
     SETTINGS,
@@ -104,7 +106,8 @@ class State:
     def kernels(self) -> WorkKernels:
         """The compiled rounds of the rule, loaded or compiled on first use."""
         kind = self.configuration.kind
-        return work_kernels(kind.allocate, kind.learn, kind.plans, self.work)
+        allocate = allocating_kernel(kind.allocate, self.learner)
+        return work_kernels(allocate, kind.learn, kind.plans, self.work)
 
     @functools.cached_property
     def hot(self) -> tuple[Any, ...]:
@@ -174,10 +177,13 @@ def make_learner(
     progress = np.zeros(len(Progress), dtype=np.int64)
     progress[Progress.NEXT_PLAN] = 1
     planner: Any = ()  # without one there is less to compile
+    budget: Any = ()
     if kind.plans:
-        # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them.
-        keeps = available.size > PAIRS_TO_LOOK_AT and not configuration.estimate_contexts
-        planner = make_planner(
+        # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them. With a
+        # budget, it is not unplayed pairs alone that are played in contexts that have some.
+        keeps = available.size > PAIRS_TO_LOOK_AT and not (configuration.estimate_contexts or configuration.has_budget)
+        planner_of_shape = functools.partial(
+            make_planner,
             n_arms,
             n_contexts,
             len(floors),
@@ -185,6 +191,10 @@ def make_learner(
             keeps_unplayed=keeps,
             shares_floors=configuration.when_infeasible == SAME_SHARE,
         )
+        planner = planner_of_shape()
+        if configuration.has_budget:
+            limits = (configuration.exploration_budget, configuration.known_after)
+            budget = make_budget(*limits, planner_of_shape(), len(floors), progress)
     return Learner(
         problem=KnownProblem(
             context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),
@@ -200,6 +210,7 @@ def make_learner(
         noise=np.zeros(len(Noise)) if configuration.estimates_noise else cast(Any, ()),
         progress=progress,
         allocation=np.ascontiguousarray(available / available.sum(axis=0)),
+        budget=budget,
     )
 
 

@@ -81,8 +81,9 @@ def check_changes(
                     "drift must change means alone for plain objects, which cannot be told of other floors or "
                     f"probabilities, but {label!r} is one."
                 )
-        elif audited and (chosen.replan != "always" or chosen.memory is not None):
+        elif audited and (chosen.replan != "always" or chosen.memory is not None or chosen.has_budget):
             raise InvalidInputError(
-                "suboptimality_gap must be None unless every round plans with all rewards, as the paper's statements "
-                f"require, but replan of {label!r} is {chosen.replan!r} and its memory {chosen.memory}."
+                "suboptimality_gap must be None unless every round plans with all rewards and explores freely, as the "
+                f"paper's statements require, but replan of {label!r} is {chosen.replan!r}, its memory {chosen.memory} "
+                f"and its exploration_budget {chosen.exploration_budget:g}."
             )

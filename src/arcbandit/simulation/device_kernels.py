@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from arcbandit.compilation.compile import config, kernel
 from arcbandit.compilation.cuda import compile_for_device, with_shape
+from arcbandit.kernels.budget import Budget
 from arcbandit.kernels.confidence import Statistics
 from arcbandit.kernels.planner import Planner, keeps_unplayed
 from arcbandit.kernels.program import Workspace
@@ -111,6 +112,7 @@ TUPLES = (
     Workspace,
     Unplayed,
     Shared,
+    Budget,
     Meters,
     Explored,
     Stream,

@@ -10,6 +10,7 @@ from arcbandit.kernels.confidence import record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
+from arcbandit.policies.budget import allocating_kernel
 from arcbandit.policies.learner import (
     Learner,
     Replan,
@@ -170,7 +171,8 @@ def player_of(rule: Any, run: Run) -> Callable[..., None]:
     numbers = packed(run)
     world = run.world
     variants = (world.audited, is_on_cadence(run.learner), len(world.late) > 0, forgets(run.learner))
-    compiled = _player(kind_of(run), rule.allocate, rule.learn, rule.plans, *variants).compiled
+    allocate = allocating_kernel(rule.allocate, run.learner)
+    compiled = _player(kind_of(run), allocate, rule.learn, rule.plans, *variants).compiled
 
     def play_stretch(first: int, last: int, epoch: int = run.stream.epoch, _kept: Run = run) -> None:
         compiled(numbers, epoch, first, last)

@@ -136,4 +136,5 @@ def write_within_budget(available, budget, allocation):
             if budget.playable[arm, context]:
                 allocation[arm, context] = (1.0 - allowed) * budget.allocation[arm, context]
             elif others > 0.0:
-                allocation[arm, context] *= allowed / others
+                # In this order a single pair gets the budget to the last bit.
+                allocation[arm, context] = allocation[arm, context] / others * allowed

@@ -27,6 +27,7 @@ from arcbandit.kernels.fading import LEAST_PULLS, block_of, share_of
 from arcbandit.simulation.delays import Delay
 from arcbandit.simulation.epoch import play_task
 from arcbandit.simulation.metrics import Total
+from tests.policies.earlier import before_changes
 from tests.simulation.twins import Twin, compiled_rounds, make_task
 
 NU = paper_instance("nu")
@@ -181,8 +182,8 @@ def test_goes_on_from_a_snapshot_as_it_would_have(kind):
     assert (copy.pulls() == original.pulls()).all()
 
 
-def test_a_snapshot_without_memory_is_as_before():
-    assert "memory" not in BLP([0.1], [1.0]).snapshot()["configuration"]
+def test_a_snapshot_from_before_there_was_memory_has_none():
+    assert restore(before_changes(BLP([0.1], [1.0], noise_scale=1).snapshot())).memory is None
 
 
 @pytest.mark.parametrize(
@@ -191,7 +192,7 @@ def test_a_snapshot_without_memory_is_as_before():
         (lambda snapshot: snapshot["configuration"].update(memory="long"), "a finite number"),
         (lambda snapshot: snapshot["configuration"].update(memory=0.5), "memory must be None or a half-life"),
         (lambda snapshot: snapshot["statistics"].update(rewards=1), "at least the sum of the counts"),
-        (lambda snapshot: snapshot["configuration"].pop("memory"), "whole numbers as counts"),
+        (lambda snapshot: snapshot["configuration"].update(memory=None), "whole numbers as counts"),
         (lambda snapshot: snapshot["statistics"]["by_pair"][0][0].__setitem__(0, -1.0), "numbers as counts"),
     ],
 )

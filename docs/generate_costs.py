@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from arcbandit import BLP, OLP, OPLP, Delay, Drift, Instance, paper_instance, simulate
+from arcbandit import BLP, KNOWN_AFTER, OLP, OPLP, Delay, Drift, Instance, paper_instance, simulate
 from arcbandit.estimates import estimate
 from arcbandit.report.tables import written
 
@@ -38,6 +38,8 @@ HALF_LIVES: dict[str, float | None] = {
     "T / 20": HORIZON / 20,
     "T / 80": HORIZON / 80,
 }
+BUDGETS: dict[str, float] = {"1 (none)": 1.0, "0.3": 0.3, "0.1": 0.1, "0.02": 0.02}
+COUNTS: dict[str, int] = {"30": 30, "100": 100, "200 (default)": KNOWN_AFTER, "400": 400}
 
 PAGE_TEXT = """\
 # What each costs
@@ -84,6 +86,18 @@ After the jump, T / 5 and T / 20 lose less than no memory in every column (for O
 interval). If nothing jumps, each loses more than none, mostly several times as much: what is forgotten must be learnt
 again, in every pair, for ever. So a half-life is for worlds that are known to move. It must leave a pair enough rewards
 to tell it from the others: on films, where pairs are many and alike, T / 80 is too short even after the jump.
+
+## Exploration within a budget
+
+`BLP(exploration_budget=0.1)`: pairs seen fewer than {known_after} times get together at most a tenth of each context in
+which others are known. Here everything is new at first, which is the dearest case: as soon as one pair of a context is
+known, all others wait for their share of it.
+
+{budgets}
+
+And with a budget of 0.1, by the count after which a pair is known (`known_after`):
+
+{counts}
 """
 
 
@@ -135,6 +149,16 @@ def cost_of_jump(row: str, instance: Instance, rule: str, *, jumps: bool) -> str
     return lost(instance, KINDS[rule](memory=HALF_LIVES[row]), HORIZON // 2, drift=drift)
 
 
+def cost_of_budget(row: str, instance: Instance, rule: str) -> str:
+    """A cell of the table of budgets."""
+    return lost(instance, KINDS[rule](exploration_budget=BUDGETS[row]))
+
+
+def cost_of_count(row: str, instance: Instance, rule: str) -> str:
+    """A cell of the table of counts."""
+    return lost(instance, KINDS[rule](exploration_budget=0.1, known_after=COUNTS[row]))
+
+
 def costs_page() -> str:
     """The page as the simulations have it."""
     values = {
@@ -148,6 +172,9 @@ def costs_page() -> str:
         delays=table_of("rounds late", list(DELAYS), cost_of_delay),
         cadences=table_of("a plan every", list(CADENCES), cost_of_cadence),
         jumps=table_of("half-life", list(HALF_LIVES), partial(cost_of_jump, jumps=True)),
+        known_after=KNOWN_AFTER,
+        budgets=table_of("budget", list(BUDGETS), cost_of_budget),
+        counts=table_of("known after", list(COUNTS), cost_of_count),
         stills=table_of("half-life", list(HALF_LIVES), partial(cost_of_jump, jumps=False)),
     )
 
@@ -161,6 +188,7 @@ def print_times(rounds: int = 20_000, turns: int = 7) -> None:
                 "memory": (kind(memory=rounds), {}),
                 "delay 100": (kind(), {"delay": 100}),
                 "replan 10": (kind(replan=10), {}),
+                "budget 0.1": (kind(exploration_budget=0.1), {}),
             }
             least = dict.fromkeys(runs, float("inf"))
             for _ in range(turns):

@@ -50,6 +50,10 @@ def policies(
         console.print(
             "With when_infeasible=same_share, one that plans gives floors out of reach all the same share of them."
         )
+        console.print(
+            "With exploration_budget=0.1, one that plans gives pairs seen less than known_after=200 times together at "
+            "most that share of a context."
+        )
         console.print("A simulation tells each policy the horizon and, if needed, the largest mean.")
 
 

@@ -28,7 +28,8 @@ TRACE_SUFFIX = ".parquet"
 WINDOW_COLUMNS = ("expected", "realised")
 ESTIMATE_CONTEXTS = "estimate_contexts"
 WHEN_INFEASIBLE = "when_infeasible"
-SETTINGS = (ESTIMATE_CONTEXTS, WHEN_INFEASIBLE)
+NUMBERS = ("exploration_budget", "known_after")
+SETTINGS = (ESTIMATE_CONTEXTS, WHEN_INFEASIBLE, *NUMBERS)
 TRUTHS = {"true": True, "false": False}
 
 
@@ -194,17 +195,18 @@ def _policy(choice: str) -> "Policy":
 def _dial_value(policy: str, name: str, dial: "Dial | None", text: str) -> Any:
     if name == WHEN_INFEASIBLE:
         return text.replace("-", "_")
-    if dial is None:
+    if dial is None and name not in NUMBERS:
         if text.lower() not in TRUTHS:
             raise InvalidInputError(f"Dial {name} of policy {policy} must be true or false, got {text!r}.")
         return TRUTHS[text.lower()]
-    if dial.choices:
+    if dial is not None and dial.choices:
         return text
+    whole_number = dial is not None and dial.whole
     try:
-        return int(text) if dial.whole else float(text)
+        return int(text) if whole_number else float(text)
     except ValueError:
         raise InvalidInputError(
-            f"Dial {name} of policy {policy} must be a {'whole ' * dial.whole}number, got {text!r}."
+            f"Dial {name} of policy {policy} must be a {'whole ' * whole_number}number, got {text!r}."
         ) from None
 
 

@@ -12,10 +12,10 @@ from arcbandit.policies.learner import KnownProblem, Learner, Outcome
 NO_BUDGET = 1.0
 LEAST_BUDGET = 1e-6  # with less, nothing would ever become known
 # For a service: newcomers that earn nothing cost a context at most a tenth of its revenue, and one alone is known after
-# a thousand visits of its context.
+# 2,000 visits of its context.
 SERVICE_EXPLORATION_BUDGET = 0.1
-# The mean of so many rewards has a standard error of a tenth of sigma.
-KNOWN_AFTER = 100
+# The mean of so many rewards has a standard error of 7 % of sigma.
+KNOWN_AFTER = 200
 
 # Stands for a rule's kernel, until `bound` gives each rule a copy with its own.
 rule_allocate: Any = None

@@ -181,7 +181,9 @@ def test_every_allocation_is_the_one_put_together_afresh(kind, shape):
     available = random.random(shape) < 0.85
     available[0] = True
     budget, known_after = 0.15, 30
-    decider = kind(floors, mix, available=available, noise_scale=0.1, exploration_budget=budget, known_after=known_after)
+    decider = kind(
+        floors, mix, available=available, noise_scale=0.1, exploration_budget=budget, known_after=known_after
+    )
     for arm, context in np.argwhere(available).tolist():
         for _ in range(int(random.integers(1, 60))):
             decider.update(context, arm, float(means[arm, context] + 0.1 * random.normal()))
@@ -446,7 +448,10 @@ def test_labels_tell_policies_apart():
     [
         (lambda snapshot: snapshot["configuration"].update(exploration_budget=2.0), "exploration_budget must be"),
         (lambda snapshot: snapshot["configuration"].update(exploration_budget="0.1"), "a finite number"),
-        (lambda snapshot: snapshot["configuration"].update(exploration_budget=1.0), "None without an exploration budget"),
+        (
+            lambda snapshot: snapshot["configuration"].update(exploration_budget=1.0),
+            "None without an exploration budget",
+        ),
         (lambda snapshot: snapshot["configuration"].update(known_after=0), "a whole number from 1"),
         (lambda snapshot: snapshot["planner"].update(known_basis=None), r"known_basis'\] must be a dict"),
         (lambda snapshot: snapshot["planner"]["known_basis"]["key"][0].__setitem__(0, 9), "known_basis.*arms below 2"),

@@ -1,4 +1,4 @@
-"""An exploration budget: pairs not yet known get together at most a share of a context, and known ones keep the floors."""
+"""An exploration budget: pairs not yet known get at most a share of a context, and known ones keep the floors."""
 
 import json
 import math
@@ -80,9 +80,10 @@ class TestANewcomer:
     def test_gets_its_budget_of_each_context_while_floors_are_kept(self, budget):
         """Of the next 2,000 visits of each context: the probability is the budget in every decision, to the last bit.
 
-        (A plan with all pairs would give it more than half of every context.) Its part is then binomial. Five standard deviations above are passed by chance less than once in a million, in
-        four contexts. All floors are kept in every decision, by true means, as OPLP's lower bounds promise; these
-        fail with a probability of 1/t, t above 10,000, per round by the theory, which is far from tight.
+        (A plan with all pairs would give it more than half of every context.) Its part is then binomial: in four
+        contexts, five standard deviations are passed by chance less than once in 50,000 times. All floors are kept in
+        every decision, by true means, as OPLP's lower bounds promise; these fail with a probability of 1/t, t above
+        40,000, per round by the theory, which is far from tight.
         """
         decider = seasoned(OPLP, self.true, 1000, exploration_budget=budget, known_after=1000)
         decider.add_arm("newcomer")
@@ -97,7 +98,7 @@ class TestANewcomer:
     def test_gets_at_most_the_service_budget_by_default_settings(self):
         """Of the first 2,000 visits in all, 500 of each context: in these it is not yet known anywhere.
 
-        By chance, five standard deviations are passed less than once in a million.
+        By chance, five standard deviations are passed less than once in 100,000 times.
         """
         decider = seasoned(BLP, self.true, 1000, exploration_budget=SERVICE_EXPLORATION_BUDGET)
         decider.add_arm("newcomer", FLOOR)
@@ -428,7 +429,7 @@ def test_a_count_that_cannot_be_is_refused(count):
 
 
 def test_a_rule_that_does_not_plan_has_no_budget():
-    with pytest.raises(InvalidInputError, match="exploration_budget must be 1 for DOC, which does not plan, got 0.1"):
+    with pytest.raises(InvalidInputError, match="exploration_budget must be 1 for DOC, which does not plan"):
         DOC(exploration_budget=0.1)
 
 
@@ -440,7 +441,7 @@ def test_nothing_is_proven_within_a_budget():
 def test_labels_tell_policies_apart():
     policies = [OLP(), OLP(exploration_budget=0.1), OLP(exploration_budget=0.1, known_after=9), OLP(known_after=9)]
     assert [chosen.label for chosen in policies] == ["olp", "olp(budget=0.1)", "olp(budget=0.1, known_after=9)", "olp"]
-    assert KNOWN_AFTER == OLP().known_after
+    assert OLP().known_after == KNOWN_AFTER
 
 
 @pytest.mark.parametrize(

@@ -101,8 +101,8 @@ And with a budget of 0.1, by the count after which a pair is known (`known_after
 
 A cold start within a budget of 0.3 costs up to a third more on ν and up to three times as much on films; within 0.1, up
 to three and eight times as much, which is 5 % of what the best plan of films earns. A lower count makes it cheaper, and
-lets newcomers out of the budget sooner. So a platform on which everything is new starts without a budget, or from a log.
-One that is known pays only for what is new, and at most the budget of it.
+lets newcomers out of the budget sooner. So a platform on which everything is new starts without a budget, or from a
+log. One that is known pays only for what is new, and at most the budget of it.
 """
 
 

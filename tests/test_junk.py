@@ -424,6 +424,9 @@ TARGETS = {
         {"other": ["snapshot"], "since": ["snapshot"]},
     ),
     "add_context": Target(method("add_context"), {"name": "z", "probability": 0.1}, sound_policy),
+    "set_exploration_budget": Target(
+        method("set_exploration_budget"), {"exploration_budget": 0.1, "known_after": 10}, sound_policy
+    ),
     "set_floor": Target(
         method("set_floor"), {"arm_or_group": "a", "floor": 0.2}, sound_policy, {"arm_or_group": ["no arm"]}
     ),

@@ -368,6 +368,35 @@ def test_a_pair_that_is_forgotten_is_unknown_again():
     assert held > 20
 
 
+def test_the_budget_can_be_changed_at_work():
+    """Nothing else changes: what was learnt, the floors, and the numbers of decisions stay."""
+    decider = seasoned(OLP, TestANewcomer.true, 40)
+    decider.add_arm("newcomer")
+    before = decider.snapshot()
+    decider.set_exploration_budget(0.1, known_after=40)
+    after = decider.snapshot()
+    assert after["statistics"] == before["statistics"]
+    differing = {name for name, value in after["configuration"].items() if value != before["configuration"][name]}
+    assert differing == {"exploration_budget", "known_after"}
+    decider.decide(0)
+    assert decider.allocation()[-1].tolist() == [0.1] * 4
+    decider.set_exploration_budget(0.2)
+    assert decider.known_after == 40
+    assert restore(decider.snapshot()).decide(1) == decider.decide(1)
+    assert decider.allocation()[-1].tolist() == [0.2] * 4
+    decider.set_exploration_budget(1)
+    assert decider.learner.budget == ()
+    decider.decide(0)
+    assert decider.allocation()[-1].tolist() == [1.0] * 4
+    untouched = decider.snapshot()
+    for settings in ({"exploration_budget": 2}, {"exploration_budget": 0.1, "known_after": 0}):
+        with pytest.raises(InvalidInputError):
+            decider.set_exploration_budget(**settings)
+    assert decider.snapshot() == untouched
+    with pytest.raises(InvalidInputError, match="exploration_budget must be 1 for DOC"):
+        DOC([0.1], [1.0]).set_exploration_budget(0.1)
+
+
 def test_late_rewards_leave_a_pair_unknown():
     """A pair is known by the rewards that came, not by the decisions that were made."""
     decider = seasoned(OLP, TestANewcomer.true, 20, exploration_budget=0.1, known_after=20)

@@ -601,6 +601,14 @@ class Policy(metaclass=PolicyType):
         self._state = changes.with_probabilities(self._state, context_probabilities)
 
     @locked
+    def set_exploration_budget(self, exploration_budget: float, known_after: int | None = None) -> None:
+        """Hold pairs that are not yet known to another share of each context, 1 for no budget.
+
+        The count from which on a pair is known stays, unless `known_after` gives another.
+        """
+        self._state = changes.with_budget(self._state, exploration_budget, known_after)
+
+    @locked
     def set_floor(self, arm_or_group: Name, floor: float) -> None:
         """Change the floor of an arm or, by its name, of a group."""
         self._state = growth.with_floor(self._state, arm_or_group, floor)

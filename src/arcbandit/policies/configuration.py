@@ -216,7 +216,7 @@ def configured(
         when_infeasible=_checked_when_infeasible(kind, when_infeasible),
         admit_contexts=whole("admit_contexts", admit_contexts, 0),
         memory=_checked_memory(kind, memory),
-        exploration_budget=_checked_budget(kind, exploration_budget),
+        exploration_budget=checked_budget(kind, exploration_budget),
         known_after=whole("known_after", known_after, 1),
         seed=None if seed is None else whole("seed", seed, 0),
         epoch=whole("epoch", epoch, 0),
@@ -275,7 +275,8 @@ def _checked_memory(kind: "type[Policy]", memory: Any) -> float | None:
     return float(memory)
 
 
-def _checked_budget(kind: "type[Policy]", budget: Any) -> float:
+def checked_budget(kind: "type[Policy]", budget: Any) -> float:
+    """The share of a context that pairs not yet known may have together, checked for a class of policies."""
     if not is_real(budget) or not LEAST_BUDGET <= budget <= NO_BUDGET:
         raise InvalidInputError(
             f"exploration_budget must be a share from {LEAST_BUDGET:g} to 1, which is no budget, got {shown(budget)}."

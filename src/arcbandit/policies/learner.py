@@ -21,7 +21,7 @@ class Outcome(enum.IntEnum):
     FELL_BACK = 1  # the rule's own problem was infeasible, LP(UCB, UCB) was used
     FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan of least shortfall or of the same share was used
     STOOD_STILL = 4  # the solver found nothing, every arm is equally likely
-    EXPLORED = 8  # some context has arms that were never played, or more of them not known than the budget allows
+    EXPLORED = 8  # some context has arms that were never played, or pairs were held to the exploration budget
 
 
 class Progress(enum.IntEnum):

@@ -7,7 +7,7 @@ from arcbandit.compilation.compile import kernel
 from arcbandit.kernels.confidence import ByPair
 
 # Rewards that the spread of all rewards counts as, beside the residuals: at first there are no residuals.
-WEIGHT_OF_SPREAD = 2.0
+WEIGHT_OF_SPREAD = 0.5
 
 
 class Noise(enum.IntEnum):

@@ -21,6 +21,7 @@ from arcbandit.policies.admission import NEW, column_finder, require_at_work, wi
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
 from arcbandit.policies.decisions import Decision, Decisions, decision_of
 from arcbandit.policies.dials import Dial
+from arcbandit.policies.forgetting import Window
 from arcbandit.policies.learner import Learner, Progress, Rows
 from arcbandit.policies.notices import FELL_SHORT, Notices
 from arcbandit.policies.problem import told_problem
@@ -72,8 +73,10 @@ class Policy(metaclass=PolicyType):
     that every floor can get of its amount ("same_share"); in either case then the most revenue.
     With `admit_contexts` a context whose name was never seen is admitted when it comes, up to so many in all: for
     contexts that have names and whose probabilities are estimated.
-    `memory`, for rules that plan where rewards drift, is a half-life in rounds, after which a reward counts half. n is
-    then the sum of such weights, lowered sixteen times per half-life. None forgets nothing.
+    `memory`, for rules that plan where rewards drift, is a half-life in rounds, after which a reward counts half: n is
+    then the sum of such weights, lowered sixteen times per half-life. Or it is a `Window`, after whose rounds a reward
+    counts no more. A late reward is as old as its arrival. Estimated context probabilities forget likewise. None
+    forgets nothing.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2. With neither, or
     with "estimate", sigma is estimated from the rewards: their spread about the means of their pairs, pooled.
 
@@ -125,7 +128,7 @@ class Policy(metaclass=PolicyType):
         replan: str | int = "always",
         when_infeasible: Literal["least_shortfall", "same_share"] = "least_shortfall",
         admit_contexts: int = 0,
-        memory: float | None = None,
+        memory: float | Window | None = None,
         seed: int | None = 0,
         epoch: int = 0,
         worker: int = 0,
@@ -250,8 +253,8 @@ class Policy(metaclass=PolicyType):
         return self._state.configuration.admit_contexts
 
     @property
-    def memory(self) -> float | None:
-        """The half-life of rewards in rounds, if they are forgotten."""
+    def memory(self) -> float | Window | None:
+        """The half-life of rewards in rounds, or the window in which they count, if they are forgotten."""
         return self._state.configuration.memory
 
     @property

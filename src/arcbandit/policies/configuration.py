@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import (
-    LONGEST_HORIZON,
     choice,
     instance_of,
     is_count,
-    is_real,
     positive,
     shown,
     truth,
@@ -21,6 +19,7 @@ from arcbandit.inputs.values import (
 )
 from arcbandit.instance import Instance
 from arcbandit.policies.dials import bounds_of_rewards
+from arcbandit.policies.forgetting import Window, checked_memory, memory_label
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Table
@@ -49,7 +48,7 @@ class Configuration:
     replan: str | int = "always"
     when_infeasible: str = LEAST_SHORTFALL
     admit_contexts: int = 0
-    memory: float | None = None
+    memory: float | Window | None = None
     seed: int | None = 0
     epoch: int = 0
     worker: int = 0
@@ -92,7 +91,7 @@ class Configuration:
         if self.replan != "always":
             changed.append(f"replan={self.replan}")
         if self.memory is not None:
-            changed.append(f"memory={self.memory:g}")
+            changed.append(memory_label(self.memory))
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":
@@ -199,7 +198,7 @@ def configured(
         replan=_checked_replan(kind, replan),
         when_infeasible=_checked_when_infeasible(kind, when_infeasible),
         admit_contexts=whole("admit_contexts", admit_contexts, 0),
-        memory=_checked_memory(kind, memory),
+        memory=checked_memory(kind, memory),
         seed=None if seed is None else whole("seed", seed, 0),
         epoch=whole("epoch", epoch, 0),
         worker=whole("worker", worker, 0),
@@ -243,18 +242,6 @@ def _checked_when_infeasible(kind: "type[Policy]", chosen: Any) -> str:
             f"when_infeasible must be {LEAST_SHORTFALL!r} for {kind.__name__}, which does not plan, got {chosen!r}."
         )
     return str(chosen)
-
-
-def _checked_memory(kind: "type[Policy]", memory: Any) -> float | None:
-    if memory is None:
-        return None
-    if not is_real(memory) or not 1.0 <= memory <= LONGEST_HORIZON:
-        raise InvalidInputError(
-            f"memory must be None or a half-life of 1 to {LONGEST_HORIZON} rounds, got {shown(memory)}."
-        )
-    if not kind.plans:
-        raise InvalidInputError(f"memory must be None for {kind.__name__}, which does not plan, got {memory!r}.")
-    return float(memory)
 
 
 def _checked_dials(kind: "type[Policy]", given: Mapping[str, Any]) -> dict[str, Any]:

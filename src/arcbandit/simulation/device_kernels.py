@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from arcbandit.compilation.compile import config, kernel
 from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.confidence import Statistics
+from arcbandit.kernels.fading import Fading
 from arcbandit.kernels.planner import Planner, keeps_unplayed
 from arcbandit.kernels.program import Workspace
 from arcbandit.kernels.same_share import Shared
@@ -111,6 +112,7 @@ TUPLES = (
     Workspace,
     Unplayed,
     Shared,
+    Fading,
     Meters,
     Explored,
     Stream,

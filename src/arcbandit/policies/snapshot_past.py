@@ -8,8 +8,7 @@ import numpy as np
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import LARGEST_NUMBER, shown
 from arcbandit.kernels.confidence import ByPair
-from arcbandit.kernels.window import Sum
-from arcbandit.policies.forgetting import LONGEST_WINDOW, window_sums
+from arcbandit.policies.forgetting import LONGEST_WINDOW
 
 WHERE = "snapshot['statistics']['past']"
 LISTS = {
@@ -20,7 +19,7 @@ LISTS = {
     "seen_rounds": "whole numbers",
     "seen_contexts": "whole numbers",
 }
-RELATIVE = 1e-9  # by how much rounding may raise a count that fades above one that does not
+RELATIVE = 1e-9  # what rounding may do to sums
 
 
 def check_memory(where: str, value: Any, size: Any) -> None:
@@ -83,9 +82,12 @@ def _check_window(length: int, configuration: Mapping[str, Any], statistics: Map
     np.add.at(pulls, (found["arms"], found["contexts"]), 1.0)
     counted = np.array_equal(pulls, by_pair[ByPair.PULLS])
     _require("arms", counted, "as many of each pair as its count", past["arms"])
-    _, sums = window_sums(dict(past), (n_arms, n_contexts))
-    means = np.divide(sums[Sum.FRONT] + sums[Sum.BACK], pulls, out=np.zeros_like(pulls), where=pulls > 0.0)
-    _require("rewards", np.array_equal(means, by_pair[ByPair.MEAN]), "those of the means", past["rewards"])
+    # A mean is of the sums when it was written, which may have been added up another way since.
+    totals, sizes = np.zeros((2, n_arms, n_contexts))
+    np.add.at(totals, (found["arms"], found["contexts"]), found["rewards"])
+    np.add.at(sizes, (found["arms"], found["contexts"]), np.abs(found["rewards"]))
+    near = np.abs(totals - pulls * by_pair[ByPair.MEAN]) <= RELATIVE * sizes
+    _require("rewards", bool(near.all()), "those of the means", past["rewards"])
 
 
 def _numbers(past: Mapping[str, Any], name: str, *, whole: bool) -> Any:

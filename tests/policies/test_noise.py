@@ -61,7 +61,7 @@ def test_comes_close_to_the_truth():
 
 
 def test_moves_with_every_64th_of_many_rewards():
-    """Until 1,024 with each; then it is the rule's estimate of the last multiple of 64, and the same from a snapshot."""
+    """Until 1,024 with each; then it is the rule's estimate at the last multiple of 64, from a snapshot as well."""
     random = np.random.default_rng(3)
     rewards = random.normal(size=1400).tolist()
     policy = BLP([0.1, 0.1], [0.5, 0.5])

@@ -8,7 +8,7 @@ from arcbandit.kernels.confidence import ByPair
 
 # Rewards that the spread of all rewards counts as, beside the residuals: at first there are no residuals.
 WEIGHT_OF_SPREAD = 2.0
-# After so many rewards one more hardly moves the estimate, but every move makes a planner look at many pairs again: from
+# After so many rewards, one more hardly moves the estimate, but any move makes a planner look at many pairs again. From
 # then on it is made with every 64th.
 REWARDS_ONE_BY_ONE = 1024.0
 REWARDS_AT_A_TIME = 64

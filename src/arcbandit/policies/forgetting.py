@@ -25,11 +25,13 @@ class Window:
 
     >>> from arcbandit import OLP, Window
     >>> policy = OLP([0.1, 0.1], [0.5, 0.5], memory=Window(100), seed=1)
-    >>> policy.update(0, 0, 1.0)
-    >>> before = policy.pulls()[0, 0]
-    >>> decisions = policy.decide_many([0] * 101)
-    >>> float(before), float(policy.pulls()[0, 0])
-    (1.0, 0.0)
+    >>> policy.update(0, policy.decide(0).arm, 1.0)
+    >>> after_the_next_100 = policy.decide_many([0] * 100)
+    >>> float(policy.pulls().sum())
+    1.0
+    >>> after_one_more = policy.decide(0)
+    >>> float(policy.pulls().sum())
+    0.0
     """
 
     rounds: int

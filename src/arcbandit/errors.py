@@ -12,6 +12,7 @@ ArcbanditError
 and every deliberate warning:
 
 ArcbanditWarning (UserWarning)
+├── FloorsOutOfReachWarning              a policy at work cannot meet every revenue floor
 ├── ScaledProbabilitiesWarning           probabilities that missed 1 by little were scaled
 └── CacheWarning                         compiled code cannot be kept on disk
 """

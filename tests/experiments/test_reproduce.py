@@ -127,7 +127,7 @@ def test_growth_is_measured_on_known_powers(small):
 
 def test_bad_input_is_refused(tmp_path):
     """Before any work."""
-    with pytest.raises(UnknownNameError, match="no experiment 'regrets'; known are regret, "):
+    with pytest.raises(UnknownNameError, match=r"no experiment 'regrets' \(did you mean 'regret'\?\); known are"):
         reproduce(["regrets"])
     for setting in ({"epochs": 0}, {"horizon": 0}, {"jobs": 0}, {"many": 0}, {"seed": -1}):
         with pytest.raises(InvalidInputError, match=next(iter(setting))):

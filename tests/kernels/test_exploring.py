@@ -19,6 +19,9 @@ from arcbandit.simulation.loop import player_of
 from arcbandit.simulation.meters import make_meters
 from tests.kernels.modes import COMPILED
 
+# Floors out of reach are among the cases.
+pytestmark = pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+
 ROUNDS = 700 if COMPILED else 25
 FOREVER = 1e18
 

@@ -75,6 +75,7 @@ def planned_afresh(decider, t):
     return own if own.status == 0 else solve_lp(high, high, *floors, **settings)
 
 
+@pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")  # for a hundred decisions
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["olp", "oplp"])
 @pytest.mark.parametrize("estimate", [False, True], ids=["known", "estimated"])

@@ -19,6 +19,9 @@ from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_
 from arcbandit.simulation.loop import player_of
 from arcbandit.simulation.world import draw_reward
 
+# Floors out of reach are among the cases.
+pytestmark = pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+
 EVERY_POLICY = sorted(POLICIES)
 ROUNDS = 300
 

@@ -27,6 +27,7 @@ from arcbandit.kernels.fading import LEAST_PULLS, block_of, share_of
 from arcbandit.simulation.delays import Delay
 from arcbandit.simulation.epoch import play_task
 from arcbandit.simulation.metrics import Total
+from tests.policies.earlier import before_changes
 from tests.simulation.twins import Twin, compiled_rounds, make_task
 
 NU = paper_instance("nu")
@@ -184,6 +185,10 @@ def test_goes_on_from_a_snapshot_as_it_would_have(kind):
 def test_a_snapshot_without_memory_holds_nothing_of_it():
     snapshot = BLP([0.1], [1.0]).snapshot()
     assert snapshot["configuration"]["memory"] is snapshot["statistics"]["past"] is None
+
+
+def test_a_snapshot_from_before_there_was_memory_has_none():
+    assert restore(before_changes(BLP([0.1], [1.0], noise_scale=1).snapshot())).memory is None
 
 
 @pytest.mark.parametrize(

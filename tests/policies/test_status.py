@@ -13,7 +13,11 @@ from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError
 from arcbandit.policies.notices import QUIET
 from arcbandit.policies.status import AT_RISK, KEPT, OUT_OF_REACH
 
-MEANS = {"house": {"phone": 0.6, "tv": 0.4}, "guest": {"phone": 0.3, "tv": 0.5}}
+MEANS = {
+    "house": {"phone": 0.6, "tv": 0.4},
+    "guest": {"phone": 0.3, "tv": 0.5},
+    "new": {"phone": 0.1, "tv": 0.1},
+}
 
 
 def platform(house=0.2, guest=0.1, kind=BLP, **settings):
@@ -122,6 +126,21 @@ class TestStatus:
         with pytest.raises(InvalidInputError, match="by"):
             policy.status().to_frame("moon")
 
+    def test_a_prior_earned_nothing(self):
+        policy = platform()
+        policy.add_arm("new", 0.05, prior_mean=0.4, prior_pulls=20)
+        assert policy.status().floors[2].earned == 0.0
+        policy.update("phone", "new", 0.7)
+        assert policy.status().floors[2].earned == pytest.approx(0.7)
+
+    def test_before_the_first_decision_there_is_no_plan(self):
+        policy = platform()
+        assert policy.status().how == "not planned yet"
+        policy.update("phone", "house", 0.5, count_context=True)
+        assert repr(policy.status()) == "<Status: 2 of 2 floors at risk, not planned yet, 0 decisions, 1 rewards>"
+        policy.decide("tv")
+        assert policy.status().how == "exploring"
+
     def test_bad_tolerances_are_refused(self):
         with pytest.raises(InvalidInputError, match="tolerance"):
             platform().status(tolerance=-1)
@@ -194,6 +213,20 @@ class TestNotices:
             policy.set_floor("house", 2.0)
             serve(policy, 10)
         assert len(caught) == 2
+
+    @pytest.mark.parametrize(
+        ("floors", "words"),
+        [
+            ({"house": 0.2, "guest": 5.0}, "the floor of guest is out of reach, even"),
+            ({"house": 0.44, "guest": 0.3}, "the floors of house, guest are out of reach together, even"),
+        ],
+    )
+    def test_floors_that_could_stay_are_not_named(self, floors, words):
+        """A floor that is too high alone, and two that are too high together, beside a small one."""
+        policy = platform(**floors)
+        policy.add_arm("new", 0.001, prior_mean=0.1, prior_pulls=1000)
+        with pytest.warns(FloorsOutOfReachWarning, match=words):
+            serve(policy, 2000)
 
     def test_batches_say_it_too(self):
         policy = platform(2.0, 0.1)

@@ -27,6 +27,9 @@ from arcbandit.simulation.epoch import bind, find_optimum, make_run, make_world,
 from arcbandit.simulation.metrics import Total
 from tests.simulation.twins import EPOCH, SEED, Sums, Twin, make_task
 
+# Floors out of reach are among the cases.
+pytestmark = pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+
 NU = paper_instance("nu")
 ROUNDS = 400
 TURNED = NU.mean_rewards[:, ::-1]

@@ -7,7 +7,7 @@ from arcbandit.compilation.compile import kernel
 from arcbandit.kernels.confidence import ByPair
 
 # Rewards that the spread of all rewards counts as, beside the residuals: at first there are no residuals.
-WEIGHT_OF_SPREAD = 2.0
+WEIGHT_OF_SPREAD = 0.5
 # After so many rewards, one more hardly moves the estimate, but any move makes a planner look at many pairs again. From
 # then on it is made with every 64th.
 REWARDS_ONE_BY_ONE = 1024.0

@@ -6,7 +6,7 @@ from arcbandit.errors import FloorsOutOfReachWarning
 from arcbandit.notes import warn
 from arcbandit.policies.learner import Outcome, Progress
 from arcbandit.policies.state import State
-from arcbandit.policies.status import out_of_reach
+from arcbandit.policies.status import least_conflict, out_of_reach
 
 FELL_SHORT = Outcome.FELL_SHORT.value
 # Floors at the border come into reach and go out of it with single rewards; between two notices there are this many
@@ -44,8 +44,14 @@ def _say_out_of_reach(state: State, number: int) -> None:
     if found is None:
         return  # by the statistics of this moment they are not
     message = (
-        f"From decision {number:,} on, the floors of {', '.join(found.names)} are out of reach together, even by "
-        f"optimistic estimates: every floor can have at most {max(found.share, 0.0):.1%} of its amount. See status()."
+        f"From decision {number:,} on, {_named(least_conflict(state, found))}, even by optimistic estimates: "
+        f"every floor can have at most {max(found.share, 0.0):.1%} of its amount. See status()."
     )
     log.warning(message)
     warn(message, FloorsOutOfReachWarning)
+
+
+def _named(conflict: tuple[str, ...]) -> str:
+    if len(conflict) == 1:
+        return f"the floor of {conflict[0]} is out of reach"
+    return f"the floors of {', '.join(conflict)} are out of reach together"

@@ -22,7 +22,7 @@ class OPLP(LinearProgramRule):
     ...     best = {"day": "left", "night": "right"}[context]
     ...     policy.update(context, decision.arm, 1.0 if decision.arm == best else 0.5)
     >>> policy.allocation().round(2).tolist()
-    [[1.0, 0.65], [0.0, 0.35]]
+    [[1.0, 0.0], [0.0, 1.0]]
     """
 
     name = "oplp"

@@ -17,7 +17,7 @@ from arcbandit.planning.plans import Plan
 from arcbandit.planning.solve import solve_checked
 from arcbandit.policies.decisions import how
 from arcbandit.policies.learner import Progress
-from arcbandit.policies.state import Name, State
+from arcbandit.policies.state import Name, Prior, State
 from arcbandit.showing import html_heat_map, html_of, html_table, html_title, text_table
 from arcbandit.tables import FrameKind, frame_of
 
@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 
 NORMAL_QUANTILE = 1.959963984540054  # of the 95 % intervals
 KEPT, AT_RISK, OUT_OF_REACH = "kept", "at risk", "out of reach"
+NOT_PLANNED = "not planned yet"
+MOST_TO_SIFT = 100  # of more floors, all that conflict are named
 
 
 class FloorStatus(NamedTuple):
@@ -57,7 +59,7 @@ class PairStatus(NamedTuple):
 
     arm: Name
     context: Name
-    pulls: float
+    pulls: float  # with those that a prior stands for
     mean: float  # NaN before the first reward
     low: float  # the confidence bounds that the rule plans with
     high: float
@@ -74,7 +76,7 @@ class Status(NamedTuple):
     floors: tuple[FloorStatus, ...]
     contexts: tuple[ContextStatus, ...]
     pairs: tuple[PairStatus, ...]
-    how: str  # how the plan in force came about, as of a `Decision`
+    how: str  # how the plan in force came about, as of a `Decision`, or "not planned yet"
     plan_age: int  # decisions since the plan in force was made
     decisions: int
     rewards: int
@@ -134,8 +136,9 @@ class Status(NamedTuple):
     def __repr__(self) -> str:
         states = [floor.state for floor in self.floors if floor.promised > 0.0]
         found = f"{states.count(self.state)} of {len(states)} floors {self.state}" if states else "no floors"
-        age = f"plan of {self.plan_age:,} decision{'' if self.plan_age == 1 else 's'} ago"
-        return f"<Status: {found}, {self.how}, {age}, {self.decisions:,} decisions, {self.rewards:,} rewards>"
+        age = f", plan of {self.plan_age:,} decision{'' if self.plan_age == 1 else 's'} ago"
+        plan = f"{self.how}{'' if self.how == NOT_PLANNED else age}"
+        return f"<Status: {found}, {plan}, {self.decisions:,} decisions, {self.rewards:,} rewards>"
 
 
 TABLES: dict[str, Any] = {"floors": FloorStatus, "contexts": ContextStatus, "pairs": PairStatus}
@@ -179,7 +182,7 @@ def status_of(state: State, tolerance: float) -> Status:
         floors=_floors(state, known, best, reach, tolerance),
         contexts=_contexts(state),
         pairs=_pairs(state, known),
-        how=how(int(progress[Progress.OUTCOME])),
+        how=how(int(progress[Progress.OUTCOME])) if progress[Progress.DECISIONS] else NOT_PLANNED,
         plan_age=int(progress[Progress.DECISIONS] - progress[Progress.PLANNED_AT]),
         decisions=int(progress[Progress.DECISIONS]),
         rewards=int(progress[Progress.REWARDS]),
@@ -196,23 +199,48 @@ class Reach(NamedTuple):
     """Floors that no plan meets together, even by optimistic bounds."""
 
     rows: tuple[int, ...]
-    names: tuple[str, ...]
     share: float  # that every floor can have of its amount
 
 
 def out_of_reach(state: State) -> Reach | None:
     """Which floors are out of reach even by the upper confidence bounds of this round; None if there is a plan."""
+    found = _planned(state, _optimistic(state), state.floors, on_infeasible="same_share")
+    if found.status == PlanStatus.OPTIMAL:
+        return None
+    return Reach(found.conflicting_floors, math.nan if found.floor_share is None else found.floor_share)
+
+
+def least_conflict(state: State, reach: Reach) -> tuple[str, ...]:
+    """Names of floors that are out of reach together, none of which could be left out.
+
+    Where one floor is too high, it stands alone here, though it takes from the others what they need.
+    """
+    rows = list(reach.rows)
+    means = _optimistic(state)
+    for row in reach.rows if len(rows) <= MOST_TO_SIFT else ():
+        others = [other for other in rows if other != row]
+        if others and _planned(state, means, _only(state.floors, others)).status != PlanStatus.OPTIMAL:
+            rows = others
+    return tuple(state.floors.names[row] for row in rows)
+
+
+def _only(floors: Floors, rows: Sequence[int]) -> Floors:
+    """The same floors, all others set to 0."""
+    amounts = np.zeros(len(floors.amounts))
+    amounts[rows] = floors.amounts[rows]
+    of_groups = zip(floors.groups, amounts[floors.n_arms :].tolist(), strict=True)
+    groups = [replace(group, floor=amount) for group, amount in of_groups]
+    return Floors.of(floors.arms, amounts[: floors.n_arms], groups)
+
+
+def _optimistic(state: State) -> Floats:
+    """The upper confidence bounds of this round, finite."""
     known = _known(state)
     bounds = state.configuration.reward_bounds
     upper = known.means + known.radius
     seen = upper[np.isfinite(upper)]
     unknown = bounds[1] if bounds is not None else float(seen.max()) if seen.size else 1.0
-    found = _planned(state, np.where(np.isfinite(upper), upper, unknown), state.floors, on_infeasible="same_share")
-    if found.status == PlanStatus.OPTIMAL:
-        return None
-    rows = found.conflicting_floors
-    share = math.nan if found.floor_share is None else found.floor_share
-    return Reach(rows, tuple(state.floors.names[row] for row in rows), share)
+    return np.where(np.isfinite(upper), upper, unknown)
 
 
 def _known(state: State) -> _Known:
@@ -263,7 +291,7 @@ def _floors(state: State, known: _Known, best: Plan, reach: Reach | None, tolera
     half = NORMAL_QUANTILE * known.sigma * np.sqrt(members @ variance)
     # What is given to a pair that was never played earns nobody knows what.
     half = np.where(members @ (used & (known.pulls == 0)).any(axis=1) > 0, np.inf, half)
-    earned = members @ (known.pulls * known.means).sum(axis=1)
+    earned = members @ (known.pulls * known.means - state.prior[Prior.PULLS] * state.prior[Prior.MEAN]).sum(axis=1)
     rounds = max(int(progress[Progress.REWARDS]), 1)
     names = [*state_names(state), *(group.name for group in floors.groups)]
     found = []
@@ -294,14 +322,7 @@ def _floors(state: State, known: _Known, best: Plan, reach: Reach | None, tolera
 def _largest(state: State, known: _Known, row: int) -> float:
     """The most that the arms of a floor can earn while the others are kept; NaN if these cannot be kept."""
     floors = state.floors
-    amounts = floors.amounts[: floors.n_arms].copy()
-    groups = list(floors.groups)
-    if row < floors.n_arms:
-        amounts[row] = 0.0
-    else:
-        place = row - floors.n_arms
-        groups[place] = replace(groups[place], floor=0.0)
-    others = Floors.of(floors.arms, amounts, groups)
+    others = _only(floors, [other for other in range(len(floors.amounts)) if other != row])
     revenue = known.means * floors.members[row][:, np.newaxis]
     found = _planned(state, known.means, others, objective=revenue)
     return found.value if found.status == PlanStatus.OPTIMAL else math.nan

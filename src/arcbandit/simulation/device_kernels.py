@@ -92,12 +92,12 @@ def tuple_source(name: str, kind: Any, fields: Iterable[Field]) -> str:
     """The source that builds a nested tuple of this type from the variables of these fields."""
     parts = []
     for part, inner in ((f"{name}.{field}", kind.__annotations__[field]) for field in kind._fields):
-        if inner not in NESTED:
+        if any(field.path == part for field in fields):
             parts.append(Field(part).variable)
         elif any(field.path.startswith(f"{part}.") for field in fields):
             parts.append(tuple_source(part, NESTED[inner], fields))
         else:
-            parts.append("()")  # the planner of a rule that does not plan, what a planner does not keep
+            parts.append("()")  # what is not kept: the planner of a rule that does not plan, the sums of a given sigma
     return f"{kind.__name__}({', '.join(parts)})"
 
 

@@ -303,7 +303,7 @@ def test_a_window_that_cannot_be_is_refused(rounds):
         Window(rounds)
 
 
-def test_windows_are_refused_where_they_cannot_be(monkeypatch):
+def test_what_cannot_be_played_is_refused(monkeypatch):
     with pytest.raises(InvalidInputError, match="memory must be None for DOC"):
         DOC(memory=Window(100))
     with pytest.raises(InvalidInputError, match="Policies with memory cannot be merged"):
@@ -316,6 +316,8 @@ def test_windows_are_refused_where_they_cannot_be(monkeypatch):
     monkeypatch.setattr(run, "use_cuda", lambda _: True)
     with pytest.raises(InvalidInputError, match="memory must not be a Window on device 'cuda'"):
         simulate(NU, OLP(memory=Window(10)), horizon=10, device="cuda")
+    with pytest.raises(InvalidInputError, match="noise_scale must be a number on device 'cuda'"):
+        simulate(NU, OLP(noise_scale="estimate"), horizon=10, device="cuda")
 
 
 def test_labels_and_equality():

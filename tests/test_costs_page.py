@@ -23,8 +23,9 @@ CELLS = [
     (0, "geometric, mean 100, 20 % lost", "films", "BLP", generate.cost_of_delay),
     (1, "1,000", "films", "OPLP", generate.cost_of_cadence),
     (1, "doubling", "ν", "BLP", generate.cost_of_cadence),
-    (2, "T / 20", "films", "BLP", lambda *cell: generate.cost_of_jump(*cell, jumps=True)),
-    (3, "T / 80", "ν", "OPLP", lambda *cell: generate.cost_of_jump(*cell, jumps=False)),
+    (2, "half-life T / 20", "films", "BLP", lambda *cell: generate.cost_of_jump(*cell, jumps=True)),
+    (2, "window T / 8", "ν", "OLP", lambda *cell: generate.cost_of_jump(*cell, jumps=True)),
+    (3, "half-life T / 80", "ν", "OPLP", lambda *cell: generate.cost_of_jump(*cell, jumps=False)),
     (4, "0.1", "films", "BLP", generate.cost_of_budget),
     (4, "0.02", "ν", "OLP", generate.cost_of_budget),
     (5, "30", "ν", "BLP", generate.cost_of_count),
@@ -42,7 +43,7 @@ def test_numbers_of_the_page_are_those_of_the_simulations(table, row, instance, 
 
 def test_the_page_has_a_row_for_each_setting():
     """And its words are those of the script."""
-    wanted = [generate.DELAYS, generate.CADENCES, generate.HALF_LIVES, generate.HALF_LIVES]
+    wanted = [generate.DELAYS, generate.CADENCES, generate.MEMORIES, generate.MEMORIES]
     wanted += [generate.BUDGETS, generate.COUNTS]
     for table, settings in zip(tables(), wanted, strict=True):
         assert [cells[0].strip("| ") for cells in table[2:]] == list(settings)

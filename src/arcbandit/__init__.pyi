@@ -34,6 +34,7 @@ from arcbandit.policies.decisions import Decision as Decision
 from arcbandit.policies.decisions import Decisions as Decisions
 from arcbandit.policies.doc import DOC as DOC
 from arcbandit.policies.drift_plus_penalty import DriftPlusPenalty as DriftPlusPenalty
+from arcbandit.policies.forgetting import Window as Window
 from arcbandit.policies.greedy import Greedy as Greedy
 from arcbandit.policies.lagrange_cb import LagrangeCB as LagrangeCB
 from arcbandit.policies.linear_program import LinearProgramRule as LinearProgramRule

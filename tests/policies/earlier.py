@@ -13,7 +13,7 @@ LATER = {
         "exploration_budget",
         "known_after",
     ),
-    "statistics": ("noise", "prior"),
+    "statistics": ("noise", "prior", "past"),
     "planner": ("planned_at", "outcome", "known_basis"),
 }
 VERSIONS = {"configuration": 2, "statistics": 1, "planner": 1}

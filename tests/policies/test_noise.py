@@ -60,6 +60,27 @@ def test_comes_close_to_the_truth():
     assert policy.noise_scale == pytest.approx(0.085, rel=0.1)
 
 
+def test_moves_with_every_64th_of_many_rewards():
+    """Until 1,024 with each; then it is the rule's estimate at the last multiple of 64, from a snapshot as well."""
+    random = np.random.default_rng(3)
+    rewards = random.normal(size=1400).tolist()
+    policy = BLP([0.1, 0.1], [0.5, 0.5])
+    for number, reward in enumerate(rewards, start=1):
+        policy.update((number - 1) % 2, (number - 1) // 2 % 2, reward)
+        if number == 1300:
+            policy = restore(json.loads(json.dumps(policy.snapshot())))
+        if number in (1000, 1023, 1024, 1025, 1087, 1088, 1151, 1152, 1300, 1343, 1344, 1399):
+            taken = number if number <= 1024 else number // 64 * 64
+            assert policy.noise_scale == pytest.approx(by_hand(rewards[:taken]), rel=1e-9)
+
+
+def test_the_first_reward_that_differs_moves_it_however_late():
+    policy = played(BLP([0.1, 0.1], [0.5, 0.5]), [0.5] * 1500)
+    assert policy.noise_scale == 1.0
+    policy.update(0, 0, 0.6)
+    assert 0 < policy.noise_scale < 0.1
+
+
 def test_stays_one_until_two_rewards_differ():
     policy = played(BLP([0.1, 0.1], [0.5, 0.5]), [0.5] * 10)
     assert policy.noise_scale == 1.0

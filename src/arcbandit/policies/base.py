@@ -22,6 +22,7 @@ from arcbandit.policies.budget import KNOWN_AFTER, NO_BUDGET
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
 from arcbandit.policies.decisions import Decision, Decisions, decision_of
 from arcbandit.policies.dials import Dial
+from arcbandit.policies.forgetting import Window
 from arcbandit.policies.learner import Learner, Progress, Rows
 from arcbandit.policies.notices import FELL_SHORT, Notices
 from arcbandit.policies.problem import told_problem
@@ -73,8 +74,10 @@ class Policy(metaclass=PolicyType):
     that every floor can get of its amount ("same_share"); in either case then the most revenue.
     With `admit_contexts` a context whose name was never seen is admitted when it comes, up to so many in all: for
     contexts that have names and whose probabilities are estimated.
-    `memory`, for rules that plan where rewards drift, is a half-life in rounds, after which a reward counts half. n is
-    then the sum of such weights, lowered sixteen times per half-life. None forgets nothing.
+    `memory`, for rules that plan where rewards drift, is a half-life in rounds, after which a reward counts half: n is
+    then the sum of such weights, lowered sixteen times per half-life. Or it is a `Window`, after whose rounds a reward
+    counts no more. A late reward is as old as its arrival. Estimated context probabilities forget likewise. None
+    forgets nothing.
     `exploration_budget`, for rules that plan, is the share of a context's traffic that pairs not yet known may have
     together, where others are known; a pair is known once its count n reaches `known_after`. The rest is planned over
     known pairs alone, which keep the floors by themselves. 1 is no budget, as in the paper;
@@ -130,7 +133,7 @@ class Policy(metaclass=PolicyType):
         replan: str | int = "always",
         when_infeasible: Literal["least_shortfall", "same_share"] = "least_shortfall",
         admit_contexts: int = 0,
-        memory: float | None = None,
+        memory: float | Window | None = None,
         exploration_budget: float = NO_BUDGET,
         known_after: int = KNOWN_AFTER,
         seed: int | None = 0,
@@ -259,8 +262,8 @@ class Policy(metaclass=PolicyType):
         return self._state.configuration.admit_contexts
 
     @property
-    def memory(self) -> float | None:
-        """The half-life of rewards in rounds, if they are forgotten."""
+    def memory(self) -> float | Window | None:
+        """The half-life of rewards in rounds, or the window in which they count, if they are forgotten."""
         return self._state.configuration.memory
 
     @property

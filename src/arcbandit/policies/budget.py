@@ -27,7 +27,7 @@ def goes_beyond(learner, budget):
     if budget.limits[Limit.ALL_KNOWN] != 0.0:
         return False
     problem = learner.problem
-    forgets = learner.settings[0].fade_every != 0
+    forgets = len(learner.past) > 0
     if not find_known(learner.statistics, problem.available, forgets, budget):
         return False
     return exceeds_budget(problem.context_probabilities, problem.available, learner.allocation, budget)
@@ -52,6 +52,7 @@ def allocate_within(learner, context, t, stream):
         learner.memory,
         budget.planner,
         learner.noise,
+        learner.past,
         budget.progress,
         budget.allocation,
         budget,

@@ -16,6 +16,7 @@ from arcbandit.inputs.arrays import summing_to_one, vector
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
 from arcbandit.inputs.values import listed, non_negative, shown, truth, whole
 from arcbandit.policies.configuration import checked_budget
+from arcbandit.policies.forgetting import contexts_counted
 from arcbandit.policies.growth import flags_by_context, require_arms, with_amount
 from arcbandit.policies.state import Name, State, estimated_probabilities, with_shape
 
@@ -69,7 +70,7 @@ def without_context(state: State, context: Name) -> State:
     if len(dropped) == len(state.labels.contexts):
         raise InvalidInputError(f"context {context!r} must not be dropped: it is the only one left.")
     if state.configuration.estimate_contexts:
-        probabilities = estimated_probabilities(state.learner.statistics.context_counts, dropped)
+        probabilities = estimated_probabilities(contexts_counted(state.learner), dropped)
     else:
         probabilities = _probabilities(state)
         probabilities[column] = 0.0

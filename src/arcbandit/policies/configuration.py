@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import (
-    LONGEST_HORIZON,
     choice,
     instance_of,
     is_count,
@@ -22,6 +21,7 @@ from arcbandit.inputs.values import (
 from arcbandit.instance import Instance
 from arcbandit.policies.budget import KNOWN_AFTER, LEAST_BUDGET, NO_BUDGET
 from arcbandit.policies.dials import bounds_of_rewards
+from arcbandit.policies.forgetting import Window, checked_memory, memory_label
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Table
@@ -50,7 +50,7 @@ class Configuration:
     replan: str | int = "always"
     when_infeasible: str = LEAST_SHORTFALL
     admit_contexts: int = 0
-    memory: float | None = None
+    memory: float | Window | None = None
     exploration_budget: float = NO_BUDGET
     known_after: int = KNOWN_AFTER
     seed: int | None = 0
@@ -100,7 +100,7 @@ class Configuration:
         if self.replan != "always":
             changed.append(f"replan={self.replan}")
         if self.memory is not None:
-            changed.append(f"memory={self.memory:g}")
+            changed.append(memory_label(self.memory))
         if self.has_budget:
             changed.append(f"budget={self.exploration_budget:g}")
             if self.known_after != KNOWN_AFTER:
@@ -215,7 +215,7 @@ def configured(
         replan=_checked_replan(kind, replan),
         when_infeasible=_checked_when_infeasible(kind, when_infeasible),
         admit_contexts=whole("admit_contexts", admit_contexts, 0),
-        memory=_checked_memory(kind, memory),
+        memory=checked_memory(kind, memory),
         exploration_budget=checked_budget(kind, exploration_budget),
         known_after=whole("known_after", known_after, 1),
         seed=None if seed is None else whole("seed", seed, 0),
@@ -261,18 +261,6 @@ def _checked_when_infeasible(kind: "type[Policy]", chosen: Any) -> str:
             f"when_infeasible must be {LEAST_SHORTFALL!r} for {kind.__name__}, which does not plan, got {chosen!r}."
         )
     return str(chosen)
-
-
-def _checked_memory(kind: "type[Policy]", memory: Any) -> float | None:
-    if memory is None:
-        return None
-    if not is_real(memory) or not 1.0 <= memory <= LONGEST_HORIZON:
-        raise InvalidInputError(
-            f"memory must be None or a half-life of 1 to {LONGEST_HORIZON} rounds, got {shown(memory)}."
-        )
-    if not kind.plans:
-        raise InvalidInputError(f"memory must be None for {kind.__name__}, which does not plan, got {memory!r}.")
-    return float(memory)
 
 
 def checked_budget(kind: "type[Policy]", budget: Any) -> float:

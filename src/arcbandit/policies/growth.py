@@ -13,6 +13,7 @@ from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
 from arcbandit.inputs.values import amount, checked_name, is_real, is_whole, non_negative, real, shown
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.planner import start_over
+from arcbandit.policies.forgetting import Window, contexts_counted
 from arcbandit.policies.learner import Progress
 from arcbandit.policies.state import (
     LEAST_PRIOR_PULLS,
@@ -94,7 +95,7 @@ def with_context(state: State, name: Name | None, probability: Any) -> State:
     probabilities[: len(labels.contexts)] = state.learner.problem.context_probabilities * (1.0 - share)
     probabilities[column] = share
     if state.configuration.estimate_contexts and column < len(labels.contexts):
-        probabilities = estimated_probabilities(state.learner.statistics.context_counts, taken_back.dropped)
+        probabilities = estimated_probabilities(contexts_counted(state.learner), taken_back.dropped)
     return with_shape(taken_back, probabilities)
 
 
@@ -196,6 +197,8 @@ def _prior_of(state: State, mean: Any, pulls: Any) -> NDArray[np.float64]:
     if mean is None or pulls is None:
         missing = "prior_mean" if mean is None else "prior_pulls"
         raise InvalidInputError(f"prior_mean and prior_pulls must be given together, got no {missing}.")
+    if isinstance(state.configuration.memory, Window):
+        raise InvalidInputError("prior_mean must be None with a Window as memory, which has no round for a prior.")
     weight = real("prior_pulls", pulls)
     if not LEAST_PRIOR_PULLS <= weight <= MOST_PRIOR_PULLS:
         raise InvalidInputError(

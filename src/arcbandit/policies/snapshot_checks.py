@@ -21,6 +21,7 @@ from arcbandit.kernels.program import Column
 from arcbandit.policies.budget import NO_BUDGET
 from arcbandit.policies.configuration import ESTIMATE
 from arcbandit.policies.learner import Outcome
+from arcbandit.policies.snapshot_past import check_memory, check_past
 from arcbandit.policies.state import LEAST_PRIOR_PULLS, MOST_PRIOR_PULLS, Prior, playable, rewards_seen
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def number_or_estimate(where: str, value: Any, size: Size) -> None:
 
 
 def anything(where: str, value: Any, size: Size) -> None:
-    """What is checked elsewhere: the head by `check_snapshot`, the dials by the policy, which knows them."""
+    """What is checked elsewhere: the head by `check_snapshot`, the dials by the policy, which knows them, and so on."""
 
 
 FORMAT = "arcbandit-policy"
@@ -148,7 +149,7 @@ CONFIGURATION: dict[str, Check] = {
     "worker": whole_number(0),
     "replan": replan,
     "when_infeasible": text,
-    "memory": optional(number),
+    "memory": optional(check_memory),
     "exploration_budget": number,
     "known_after": whole_number(1),
 }
@@ -161,6 +162,7 @@ STATISTICS: dict[str, Check] = {
     "context_counts": list_of(number, "contexts"),
     "noise": optional(table(scale=number, **{place.name.lower(): number for place in Noise})),
     "prior": list_of(number, 2, "arms", "contexts"),
+    "past": anything,
     "memory": anything,
 }
 PLANNER: dict[str, Check] = {
@@ -238,6 +240,7 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
         _check_prior(configuration, statistics)
         _check_statistics(configuration, statistics)
         _check_noise(configuration, statistics)
+        check_past(configuration, statistics)
         _check_allocation(configuration, planner)
         _check_progress(configuration, statistics, planner, kind.plans)
         if kind.plans:

@@ -115,7 +115,7 @@ def _with_later_settings(snapshot: Any) -> Any:
     if not _is_version(snapshot, VERSION):
         return snapshot
     parts = {part: snapshot.get(part) for part in PARTS}
-    if _is_earlier(parts["statistics"], 1, ("noise", "prior")):
+    if _is_earlier(parts["statistics"], 1, ("noise", "prior", "past")):
         parts["statistics"] = _with_prior(parts["statistics"], _table(snapshot, "configuration").get("available"))
     if _is_earlier(parts["planner"], 1, LATER_OF_PLANNER):
         last = _table(snapshot, "statistics").get("decisions")
@@ -148,11 +148,11 @@ def _with_changes(configuration: Mapping[str, Any], *, estimates_noise: bool) ->
 
 
 def _with_prior(statistics: Mapping[str, Any], available: Any) -> Mapping[str, Any]:
-    """Version 1 of the statistics as version 2: pairs had no prior, and sigma was given."""
+    """Version 1 of the statistics as version 2: pairs had no prior, sigma was given, and nothing forgotten."""
     if type(available) is not list or not all(type(row) is list for row in available):
         return statistics
     prior = [[[0.0] * len(row) for row in available] for _ in range(2)]
-    return {**statistics, "noise": None, "prior": prior, "version": 2}
+    return {**statistics, "noise": None, "prior": prior, "past": None, "version": 2}
 
 
 def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import make_planner
 from arcbandit.policies.budget import allocating_kernel
 from arcbandit.policies.configuration import SAME_SHARE, Configuration
+from arcbandit.policies.forgetting import Window, make_past, with_past
 from arcbandit.policies.learner import (
     SETTINGS,
     KnownProblem,
@@ -180,8 +181,10 @@ def make_learner(
     budget: Any = ()
     if kind.plans:
         # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them. With a
-        # budget, it is not unplayed pairs alone that are played in contexts that have some.
+        # budget, it is not unplayed pairs alone that are played in contexts that have some; in a window, pairs become
+        # unplayed again.
         keeps = available.size > PAIRS_TO_LOOK_AT and not (configuration.estimate_contexts or configuration.has_budget)
+        keeps = keeps and not isinstance(configuration.memory, Window)
         planner_of_shape = functools.partial(
             make_planner,
             n_arms,
@@ -208,6 +211,7 @@ def make_learner(
         memory=make_memory(kind.rows, n_arms, n_contexts),
         planner=planner,
         noise=np.zeros(len(Noise)) if configuration.estimates_noise else cast(Any, ()),
+        past=make_past(configuration.memory, n_arms, n_contexts, estimate_contexts=configuration.estimate_contexts),
         progress=progress,
         allocation=np.ascontiguousarray(available / available.sum(axis=0)),
         budget=budget,
@@ -244,7 +248,7 @@ def _settings(configuration: Configuration) -> np.ndarray:
         values.replan = Replan.DOUBLING
     elif configuration.replan != "always":
         values.replan = configuration.replan
-    if configuration.memory is not None:
+    if isinstance(configuration.memory, float):
         values.fade_every, values.fade_share = block_of(configuration.memory), share_of(configuration.memory)
     return settings
 
@@ -303,6 +307,7 @@ def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
     learner.settings[0].noise_scale = old.settings[0].noise_scale
     if state.configuration.estimates_noise:
         learner.noise[:] = old.noise
+    learner = with_past(learner, old)
     for place in (Progress.DECISIONS, Progress.REWARDS, Progress.PLANNED_AT, Progress.OUTCOME):
         learner.progress[place] = old.progress[place]
     shares = np.zeros(available.shape)

@@ -18,6 +18,7 @@ from arcbandit.compilation.compile import config, kernel
 from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.budget import Budget
 from arcbandit.kernels.confidence import Statistics
+from arcbandit.kernels.fading import Fading
 from arcbandit.kernels.planner import Planner, keeps_unplayed
 from arcbandit.kernels.program import Workspace
 from arcbandit.kernels.same_share import Shared
@@ -113,6 +114,7 @@ TUPLES = (
     Unplayed,
     Shared,
     Budget,
+    Fading,
     Meters,
     Explored,
     Stream,

@@ -189,6 +189,8 @@ def tell(learner: Learner, last: Instance, new: Instance) -> None:
 def forget_optimum(meters: Meters) -> None:
     """Compare the next plan with the optimum afresh: the optimum is another one."""
     meters.compared[Compared.BASIS] = -1
+    if len(meters.explored) > 0:
+        meters.explored.counts[:] = 0  # revenues that are kept are those of the world before
 
 
 def recount_signed_violation(record: Record, worlds: Sequence[Instance]) -> None:

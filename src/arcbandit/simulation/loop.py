@@ -15,11 +15,14 @@ from arcbandit.policies.learner import (
     Learner,
     Replan,
     Stream,
+    estimate_again,
     forgets,
     keeps_plan,
     observe_context,
     pass_rounds,
+    see_context,
     set_next_plan,
+    take_in_reward,
 )
 from arcbandit.simulation.late import NOBODY, arrived, first_arrival, next_arrival, send
 from arcbandit.simulation.meters import (
@@ -62,18 +65,28 @@ def rounds(world, learner, meters, stream, first, last, record):
         context = context_from_uniform(world.probabilities, context_uniform)
         # The compiler leaves out the branches that are not the rule's.
         if FORGETS:
-            pass_rounds(learner, t - 1, t)
+            pass_rounds(learner, learner.past, t)
+            see_context(learner, learner.past, context, t)
         if ON_CADENCE:
             if keeps_plan(learner, t):
-                learner.statistics.context_counts[context] += 1.0
+                if not FORGETS:
+                    learner.statistics.context_counts[context] += 1.0
                 outcome = meters.compared[Compared.OUTCOME]
             else:
-                observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+                if FORGETS:
+                    estimate_again(learner, learner.past)
+                else:
+                    observe_context(
+                        learner.settings, learner.statistics, learner.problem.context_probabilities, context
+                    )
                 outcome = rule_allocate(learner, context, t, here)
                 meters.compared[Compared.OUTCOME] = outcome
                 set_next_plan(learner, t)
         else:
-            observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+            if FORGETS:
+                estimate_again(learner, learner.past)
+            else:
+                observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
             outcome = rule_allocate(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
@@ -94,13 +107,19 @@ def rounds(world, learner, meters, stream, first, last, record):
             slot = first_arrival(world.late, t)
             while slot != NOBODY:
                 old_context, old_arm, old_reward = arrived(world.late, slot)
-                take_in_noise(learner.settings, learner.noise, learner.statistics, old_arm, old_context, old_reward)
-                record_reward(learner.statistics, old_arm, old_context, old_reward)
+                if FORGETS:
+                    take_in_reward(learner, learner.past, old_arm, old_context, old_reward, t)
+                else:
+                    take_in_noise(learner.settings, learner.noise, learner.statistics, old_arm, old_context, old_reward)
+                    record_reward(learner.statistics, old_arm, old_context, old_reward)
                 rule_learn(learner, old_context, old_arm, old_reward)
                 slot = next_arrival(world.late, slot)
         else:
-            take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
-            record_reward(learner.statistics, arm, context, reward)
+            if FORGETS:
+                take_in_reward(learner, learner.past, arm, context, reward, t)
+            else:
+                take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
+                record_reward(learner.statistics, arm, context, reward)
             rule_learn(learner, context, arm, reward)
         measure_reward(learner.problem, arm, reward, t, meters)
         if place < record.checkpoints.shape[0] and record.checkpoints[place] == t:

@@ -251,6 +251,7 @@ def test_a_snapshot_holds_the_rewards_of_the_window_alone():
     decider = OLP([0.1], [1.0], memory=Window(LONGEST_WINDOW))
     decider.update_many([0] * 3, [0] * 3, [0.5, 0.25, 1.0])
     assert decider.snapshot()["statistics"]["past"] == {
+        "earned": [1.75],
         "rewards": [0.5, 0.25, 1.0],
         "rounds": [1, 2, 3],
         "arms": [0, 0, 0],
@@ -264,13 +265,15 @@ def test_a_snapshot_holds_the_rewards_of_the_window_alone():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda past: past.pop("summed"), "a dict of rewards, rounds"),
+        (lambda past: past.pop("summed"), "a dict of earned, rewards, rounds"),
         (lambda past: past.update(summed=26), "a whole number from 0 to"),
         (lambda past: past.update(summed=True), "a whole number from 0 to"),
         (lambda past: past["rewards"].pop(), r"\['rounds'\].* a list of"),
         (lambda past: past["rewards"].__setitem__(0, 99.0), "those of the means"),
         (lambda past: past["rewards"].__setitem__(0, math.nan), "a list of numbers"),
         (lambda past: past["rewards"].__setitem__(0, "1"), "a list of numbers"),
+        (lambda past: past["earned"].__setitem__(0, math.inf), "a list of numbers"),
+        (lambda past: past["earned"].pop(), r"\['earned'\].* a list of 2"),
         (lambda past: past["arms"].__setitem__(0, 2), "from 0 to below 2"),
         (lambda past: past["arms"].__setitem__(0, -1), "from 0 to below 2"),
         (lambda past: past["arms"].__setitem__(0, 1 - past["arms"][0]), "as many of each pair as its count"),

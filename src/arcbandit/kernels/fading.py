@@ -24,12 +24,13 @@ class Fading(NamedTuple):
     """What is kept to let rewards fade, beside the statistics."""
 
     by_context: np.ndarray  # float64, shape (C,): how often each came, faded, if their probabilities are estimated
+    earned: np.ndarray  # float64, shape (K,): the rewards of each arm, of which none is forgotten
     next_fade: np.ndarray  # int64, shape (1,): the round in which counts are lowered next
 
 
-def make_fading(n_contexts: int, half_life: float) -> Fading:
+def make_fading(n_arms: int, n_contexts: int, half_life: float) -> Fading:
     """Nothing seen yet."""
-    return Fading(np.zeros(n_contexts), np.array([block_of(half_life)]))
+    return Fading(np.zeros(n_contexts), np.zeros(n_arms), np.array([block_of(half_life)]))
 
 
 @rare_kernel

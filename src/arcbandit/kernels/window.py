@@ -52,6 +52,7 @@ class Window(NamedTuple):
     """The rewards of the last W rounds, at most W of them, and what contexts came in these rounds."""
 
     by_context: np.ndarray  # float64, shape (C,): how often each context came, if their probabilities are estimated
+    earned: np.ndarray  # float64, shape (K,): the rewards of each arm, those that left included
     rewards: np.ndarray  # float64, by slot, shape (W,)
     after: np.ndarray  # float64, by slot, shape (W,): in the front, the sum of the pair's later rewards there
     places: np.ndarray  # int64, by Kept and slot, shape (3, W)
@@ -64,6 +65,7 @@ def make_window(rounds: int, n_arms: int, n_contexts: int, *, counts_contexts: b
     """An empty window."""
     return Window(
         by_context=np.zeros(n_contexts),
+        earned=np.zeros(n_arms),
         rewards=np.zeros(rounds),
         after=np.zeros(rounds),
         places=np.zeros((len(Kept), rounds), dtype=np.int64),

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import LONGEST_HORIZON, is_real, shown, whole
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.fading import Fading, make_fading
 from arcbandit.kernels.window import Count, Kept, Seen, Sum, make_window
 from arcbandit.kernels.window import Window as Kernels
@@ -75,7 +76,16 @@ def make_past(memory: "float | Window | None", n_arms: int, n_contexts: int, *, 
     if isinstance(memory, Window):
         window = make_window(memory.rounds, n_arms, n_contexts, counts_contexts=estimate_contexts)
         return cast(Fading, window)
-    return make_fading(n_contexts, memory)
+    return make_fading(n_arms, n_contexts, memory)
+
+
+def earned_by_arm(learner: Learner, prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rewards of each arm in all, forgotten or not; `prior` is a sum per pair that nobody earned, shape (K, C)."""
+    if len(learner.past) > 0:
+        return learner.past.earned.copy()
+    by_pair = learner.statistics.by_pair
+    total: NDArray[np.float64] = (by_pair[ByPair.PULLS] * by_pair[ByPair.MEAN] - prior).sum(axis=1)
+    return total
 
 
 def contexts_counted(learner: Learner) -> NDArray[np.float64]:
@@ -92,24 +102,30 @@ def with_past(learner: Learner, old: Learner) -> Learner:
         return learner
     n_arms, n_contexts = old.allocation.shape
     learner.past.by_context[:n_contexts] = old.past.by_context
+    learner.past.earned[:n_arms] = old.past.earned
     if isinstance(old.past, Kernels):
         sums = cast(Kernels, learner.past).sums
         sums[:, :n_arms, :n_contexts] = old.past.sums
-        return learner._replace(past=old.past._replace(by_context=learner.past.by_context, sums=sums))
+        larger = {"by_context": learner.past.by_context, "earned": learner.past.earned, "sums": sums}
+        return learner._replace(past=cast(Fading, old.past._replace(**larger)))
     learner.past.next_fade[:] = old.past.next_fade
     return learner
 
 
 def past_document(learner: Learner) -> "dict[str, Any] | None":
-    """What is not in the statistics, as plain data: recent contexts and, of a window, its rewards, the oldest first."""
+    """What is not in the statistics, as plain data: recent contexts, what arms earned and, of a window, its rewards.
+
+    The oldest reward is the first.
+    """
     past: Any = learner.past
     if len(past) == 0:
         return None
     if not isinstance(past, Kernels):
-        return {"context_counts": past.by_context.tolist()}
+        return {"context_counts": past.by_context.tolist(), "earned": past.earned.tolist()}
     slots = _slots(past.counts[Count.FIRST], past.counts[Count.REWARDS], past.rewards)
     seen = _slots(past.counts[Count.FIRST_SEEN], past.counts[Count.SEEN], past.seen[0])
     return {
+        "earned": past.earned.tolist(),
         "rewards": past.rewards[slots].tolist(),
         "rounds": past.places[Kept.ROUND, slots].tolist(),
         "arms": past.places[Kept.ARM, slots].tolist(),
@@ -129,6 +145,7 @@ def restore_past(learner: Learner, document: "dict[str, Any] | None") -> None:
     past: Any = learner.past
     if document is None:
         return
+    past.earned[:] = document["earned"]
     if not isinstance(past, Kernels):
         past.by_context[:] = document["context_counts"]
         every = int(learner.settings[0].fade_every)

@@ -178,7 +178,7 @@ def observe_context(settings, statistics, probabilities, context):
 
 
 # Policies that forget. A kernel asks for the length of `past` first: it is part of the type, so the compiler leaves out
-# what is not for fading (two fields) or for a window.
+# what is not for fading (three fields) or for a window.
 
 
 def forgets(learner: Learner) -> bool:
@@ -199,7 +199,7 @@ def fade_until(learner, past, now):
 @kernel
 def pass_rounds(learner, past, now):
     """Let old rewards lose weight, or leave, as the rounds go by up to `now`; for rules that plan."""
-    if len(past) == 2:
+    if len(past) == 3:
         if now >= past.next_fade[0]:
             fade_until(learner, past, now)
         return
@@ -212,7 +212,7 @@ def see_context(learner, past, context, now):
     """Count a context of round `now`, also among those from which probabilities are estimated, if they are."""
     learner.statistics.context_counts[context] += 1.0
     if learner.settings[0].estimate_contexts != 0.0:
-        if len(past) == 2:
+        if len(past) == 3:
             past.by_context[context] += 1.0
             return
         see_in_window(past, context, now)
@@ -228,7 +228,8 @@ def estimate_again(learner, past):
 def take_in_reward(learner, past, arm, context, reward, now):
     """Take a reward that came in round `now` into the estimate of sigma and the statistics."""
     take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
-    if len(past) == 2:
+    past.earned[arm] += reward
+    if len(past) == 3:
         record_reward(learner.statistics, arm, context, reward)
         return
     if record_in_window(learner.statistics, past, arm, context, reward, now):

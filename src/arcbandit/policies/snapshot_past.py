@@ -12,6 +12,7 @@ from arcbandit.policies.forgetting import LONGEST_WINDOW
 
 WHERE = "snapshot['statistics']['past']"
 LISTS = {
+    "earned": "numbers",
     "rewards": "numbers",
     "rounds": "whole numbers",
     "arms": "whole numbers",
@@ -42,8 +43,11 @@ def check_past(configuration: Mapping[str, Any], statistics: Mapping[str, Any]) 
         _require("", past is None, "None without memory", past)
         return
     windowed = isinstance(memory, dict)
-    fields = [*LISTS, "summed"] if windowed else ["context_counts"]
+    fields = [*LISTS, "summed"] if windowed else ["context_counts", "earned"]
     _require("", isinstance(past, Mapping) and sorted(past) == sorted(fields), f"a dict of {', '.join(fields)}", past)
+    earned = _numbers(past, "earned", whole=False)
+    n_arms = len(statistics["by_pair"][0])
+    _require("earned", len(earned) == n_arms, f"a list of {n_arms}", past["earned"])
     if windowed:
         _check_window(memory["window"], configuration, statistics)
         return
@@ -59,7 +63,7 @@ def _check_window(length: int, configuration: Mapping[str, Any], statistics: Map
     past = statistics["past"]
     by_pair = np.array(statistics["by_pair"], dtype=np.float64)
     _, n_arms, n_contexts = by_pair.shape
-    found = {name: _numbers(past, name, whole=name != "rewards") for name in LISTS}
+    found = {name: _numbers(past, name, whole=name != "rewards") for name in LISTS if name != "earned"}
     count, seen = len(past["rewards"]), len(past["seen_rounds"])
     latest = max(statistics["decisions"], statistics["rewards"])
     for name, values in found.items():

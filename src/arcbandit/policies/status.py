@@ -16,6 +16,7 @@ from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning.plans import Plan
 from arcbandit.planning.solve import solve_checked
 from arcbandit.policies.decisions import how
+from arcbandit.policies.forgetting import earned_by_arm
 from arcbandit.policies.learner import Progress
 from arcbandit.policies.state import Name, Prior, State
 from arcbandit.showing import html_heat_map, html_of, html_table, html_title, text_table
@@ -291,7 +292,7 @@ def _floors(state: State, known: _Known, best: Plan, reach: Reach | None, tolera
     half = NORMAL_QUANTILE * known.sigma * np.sqrt(members @ variance)
     # What is given to a pair that was never played earns nobody knows what.
     half = np.where(members @ (used & (known.pulls == 0)).any(axis=1) > 0, np.inf, half)
-    earned = members @ (known.pulls * known.means - state.prior[Prior.PULLS] * state.prior[Prior.MEAN]).sum(axis=1)
+    earned = members @ earned_by_arm(state.learner, state.prior[Prior.PULLS] * state.prior[Prior.MEAN])
     rounds = max(int(progress[Progress.REWARDS]), 1)
     names = [*state_names(state), *(group.name for group in floors.groups)]
     found = []

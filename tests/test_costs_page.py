@@ -41,10 +41,19 @@ def test_numbers_of_the_page_are_those_of_the_simulations(table, row, instance, 
     assert shown == cost(row, generate.instances()[instance], rule)
 
 
+@pytest.mark.slow
+def test_the_cost_of_estimating_sigma_is_that_of_the_simulations():
+    header, _, *rows = tables()[6]
+    cells = next(cells for cells in rows if cells[0].strip("| ") == "films")
+    assert cells[[name.strip("| ") for name in header].index("OLP")].strip("| ") == generate.cost_of_guessing(
+        "films", "OLP"
+    )
+
+
 def test_the_page_has_a_row_for_each_setting():
     """And its words are those of the script."""
     wanted = [generate.DELAYS, generate.CADENCES, generate.MEMORIES, generate.MEMORIES]
-    wanted += [generate.BUDGETS, generate.COUNTS]
+    wanted += [generate.BUDGETS, generate.COUNTS, generate.PLATFORMS]
     for table, settings in zip(tables(), wanted, strict=True):
         assert [cells[0].strip("| ") for cells in table[2:]] == list(settings)
     paragraphs = [words for words in generate.PAGE_TEXT.split("\n\n") if "{" not in words]

@@ -22,6 +22,7 @@ from arcbandit import (
     Planner,
     Summary,
     Trace,
+    Window,
     analyse,
     audit,
     compare,
@@ -315,6 +316,7 @@ TARGETS = {
         {"policies": ["policy"], "horizon": ["window"]},
     ),
     "Delay": Target(Delay, {"rounds": 0, "mean": None, "lost": 0.0}, lambda delay: json.dumps(delay.to_dict())),
+    "Window": Target(Window, {"rounds": 5}, lambda window: json.dumps(window.rounds)),
     "Drift": Target(Drift, {"changes": [(2, MEANS)]}, len),
     "Drift in a simulation": Target(
         lambda world: simulate(SMALL, ["olp"], 3, epochs=1, jobs=1, drift=Drift([(2, world)])),

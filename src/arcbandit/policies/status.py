@@ -222,7 +222,9 @@ def least_conflict(state: State, reach: Reach) -> tuple[str, ...]:
         others = [other for other in rows if other != row]
         if others and _planned(state, means, _only(state.floors, others)).status != PlanStatus.OPTIMAL:
             rows = others
-    return tuple(state.floors.names[row] for row in rows)
+    arms = [name if state.labels.named_arms else f"arm {name}" for name in state_names(state)]
+    names = [*map(str, arms), *(group.name for group in state.floors.groups)]
+    return tuple(names[row] for row in rows)
 
 
 def _only(floors: Floors, rows: Sequence[int]) -> Floors:

@@ -28,6 +28,7 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.learner import Outcome, Progress
 from arcbandit.simulation.delays import Delay
 from arcbandit.simulation.metrics import Total
+from tests.long import each_of
 from tests.simulation.twins import Twin, compiled_rounds, make_task
 
 NU = paper_instance("nu")
@@ -226,7 +227,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("kind", [OLP, OPLP, BLP, Greedy, ThompsonLP])
+@pytest.mark.parametrize("kind", each_of([OPLP, ThompsonLP], [OLP, OPLP, BLP, Greedy, ThompsonLP]))
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("delay", [None, Delay(mean=10, lost=0.1)], ids=["on time", "late"])
 def test_the_loop_keeps_the_budget_as_a_policy_at_work_does(kind, settings, delay):

@@ -27,13 +27,14 @@ from arcbandit.kernels.fading import LEAST_PULLS, block_of, share_of
 from arcbandit.simulation.delays import Delay
 from arcbandit.simulation.epoch import play_task
 from arcbandit.simulation.metrics import Total
+from tests.long import each_of
 from tests.policies.earlier import before_changes
 from tests.simulation.twins import Twin, compiled_rounds, make_task
 
 NU = paper_instance("nu")
 
 
-@pytest.mark.parametrize("kind", [OLP, OPLP, BLP, Greedy, ThompsonLP])
+@pytest.mark.parametrize("kind", each_of([OPLP, ThompsonLP], [OLP, OPLP, BLP, Greedy, ThompsonLP]))
 @pytest.mark.parametrize("settings", [{}, {"replan": 7}, {"estimate_contexts": True}], ids=str)
 @pytest.mark.parametrize("delay", [None, Delay(mean=10, lost=0.1)], ids=["on time", "late"])
 def test_the_loop_forgets_as_a_policy_at_work_does(kind, settings, delay):

@@ -145,6 +145,17 @@ def test_merged_workers_estimate_as_one_that_saw_all(rewards, common, own):
     assert first.noise_scale == pytest.approx(whole.noise_scale, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("memory", [10, 50, 1000])
+def test_a_policy_that_forgets_does_not_take_few_rewards_for_little_noise(memory):
+    """10 x 10 pairs, so that counts fade below one. Of 20,000 residuals chance alone moves sigma by less than 3 %."""
+    random = np.random.default_rng(3)
+    decider = BLP([0.0] * 10, [0.1] * 10, memory=memory, seed=1)
+    pairs = random.integers(10, size=(2, 20_000)).tolist()
+    decider.update_many(*pairs, (0.2 * random.normal(size=20_000)).tolist())
+    # As rewards fade, a mean is of up to twice as many of them as its count says: the estimate may be low by 15 %.
+    assert 0.165 <= decider.noise_scale <= 0.21
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nu", "nu-nonsaturating", "nu-nominal", "nu-margin:0.1"])
 def test_costs_little_on_the_paper_s_instances(name, cases):

@@ -45,7 +45,9 @@ def take_in_noise(settings, noise, statistics, arm, context, reward):
     pulls = statistics.by_pair[ByPair.PULLS, arm, context]
     if pulls > 0.0:
         residual = reward - statistics.by_pair[ByPair.MEAN, arm, context]
-        noise[Noise.RESIDUAL] += residual * residual * (pulls / (pulls + 1.0))
+        # A count that has faded below one is still of one reward, or more.
+        whole = max(pulls, 1.0)
+        noise[Noise.RESIDUAL] += residual * residual * (whole / (whole + 1.0))
         noise[Noise.FREEDOM] += 1.0
     all_alike = noise[Noise.SPREAD] == 0.0
     noise[Noise.REWARDS] += 1.0

@@ -57,10 +57,12 @@ def allocate_within(learner, context, t, stream):
         budget.allocation,
         budget,
     )
+    # Floors that all pairs together cannot meet are out of reach, whatever the known ones among them promise.
+    short = outcome & Outcome.FELL_SHORT.value
     outcome = rule_allocate(second, context, t, stream)
     write_within_budget(problem.available, budget, learner.allocation)
     forget_allocation(learner.planner)
-    return outcome | Outcome.EXPLORED.value
+    return outcome | short | Outcome.EXPLORED.value
 
 
 @functools.cache

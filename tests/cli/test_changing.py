@@ -59,6 +59,29 @@ def test_each_policy_may_have_a_memory_of_its_own(capsys):
     assert regret(document, "blp:memory=window:90") == expected(BLP(memory=Window(90)))
 
 
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("replan=10", {"replan": 10}),
+        ("replan=doubling", {"replan": "doubling"}),
+        ("noise_scale=0.5", {"noise_scale": 0.5}),
+        ("noise_scale=estimate", {"noise_scale": "estimate"}),
+    ],
+)
+def test_a_policy_may_have_settings_of_its_own(text, settings, capsys):
+    document = document_of("--policy", f"blp:{text}", capsys=capsys)
+    assert regret(document, f"blp:{text}") == expected(BLP(**settings))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("replan=often", "must be a number, got 'often'"), ("sigma=3", "did you mean 'noise_scale'")],
+)
+def test_settings_that_cannot_be_are_refused(text, words, capsys):
+    assert main(["simulate", "nu", "--policy", f"blp:{text}", *SHORT]) == 2
+    assert words in capsys.readouterr().err.replace("\n", " ")
+
+
 def test_a_file_tells_the_changes(tmp_path, capsys):
     """In TOML and in JSON, with the fields of an instance file."""
     changes = [(101, TURNED), (201, {"revenue_floors": [0.5, 0.25, 0.5]})]

@@ -10,7 +10,7 @@ import pytest
 
 from arcbandit import BLP, DOC, OPLP, GroupFloor, Window, restore
 from arcbandit import policy as make_policy
-from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError
+from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError, UnknownNameError
 from arcbandit.policies.learner import Outcome
 from arcbandit.policies.notices import QUIET, Notices
 from arcbandit.policies.registry import POLICIES
@@ -166,7 +166,7 @@ class TestStatus:
         policy = platform()
         assert policy.status().how == "not planned yet"
         policy.update("phone", "house", 0.5, count_context=True)
-        assert repr(policy.status()) == "<Status: 2 of 2 floors at risk, not planned yet, 0 decisions, 1 rewards>"
+        assert repr(policy.status()) == "<Status: 2 of 2 floors at risk, not planned yet, 0 decisions, 1 reward>"
         assert policy.decide("tv").how == "exploring"
         assert policy.status().how in ("planned", "fallback")
 
@@ -182,6 +182,20 @@ class TestStatus:
     def test_only_pairs_that_are_available_are_shown(self):
         policy = BLP([0.1, 0.1], [0.5, 0.5], available=[[True, False], [True, True]])
         assert [(pair.arm, pair.context) for pair in policy.status().pairs] == [(0, 0), (1, 0), (1, 1)]
+
+
+def test_a_policy_shows_the_settings_that_are_not_as_usual():
+    assert repr(OPLP(memory=Window(50), when_infeasible="same_share")) == (
+        "OPLP(when_infeasible='same_share', memory=Window(rounds=50))"
+    )
+    assert repr(platform(exploration_budget=0.2)) == "<BLP(exploration_budget=0.2): 2 arms x 2 contexts, round 1>"
+
+
+def test_a_group_that_was_misspelt_is_named():
+    policy = platform(group_floors=[GroupFloor("partners", ("house", "guest"), 0.3)])
+    for call in (lambda: policy.set_floor("partnrs", 0.1), lambda: policy.remove_group("partnrs")):
+        with pytest.raises(UnknownNameError, match="did you mean 'partners'"):
+            call()
 
 
 class TestHow:

@@ -32,7 +32,10 @@ ESTIMATE_CONTEXTS = "estimate_contexts"
 WHEN_INFEASIBLE = "when_infeasible"
 MEMORY = "memory"
 NUMBERS = ("exploration_budget", "known_after")
-SETTINGS = (ESTIMATE_CONTEXTS, WHEN_INFEASIBLE, MEMORY, *NUMBERS)
+REPLAN = "replan"
+NOISE_SCALE = "noise_scale"
+WORDS = {REPLAN: ("always", "doubling"), NOISE_SCALE: ("estimate",)}  # that stand for numbers
+SETTINGS = (ESTIMATE_CONTEXTS, WHEN_INFEASIBLE, MEMORY, *NUMBERS, *WORDS)
 TRUTHS = {"true": True, "false": False}
 
 
@@ -233,7 +236,9 @@ def _dial_value(policy: str, name: str, dial: "Dial | None", text: str) -> Any:
         return text.replace("-", "_")
     if name == MEMORY:
         return memory_of(f"Dial {name} of policy {policy}", text)
-    if dial is None and name not in NUMBERS:
+    if text in WORDS.get(name, ()):
+        return text
+    if dial is None and name not in (*NUMBERS, *WORDS):
         if text.lower() not in TRUTHS:
             raise InvalidInputError(f"Dial {name} of policy {policy} must be true or false, got {text!r}.")
         return TRUTHS[text.lower()]

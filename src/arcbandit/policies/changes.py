@@ -14,6 +14,7 @@ from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.floors import Floors, GroupFloor, named_groups
 from arcbandit.inputs.arrays import summing_to_one, vector
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
+from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import listed, non_negative, shown, truth, whole
 from arcbandit.policies.configuration import checked_budget
 from arcbandit.policies.forgetting import contexts_counted
@@ -153,7 +154,7 @@ def _place_of_group(state: State, name: Any) -> int:
     names = [group.name for group in state.floors.groups]
     if not isinstance(name, str) or name not in names:
         known = f"known are {listed(names)}" if names else "there are none"
-        raise UnknownNameError(f"There is no group {shown(name)}; {known}.")
+        raise UnknownNameError(f"There is no group {shown(name)}{did_you_mean(name, names)}; {known}.")
     return names.index(name)
 
 

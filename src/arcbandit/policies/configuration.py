@@ -177,9 +177,17 @@ class Configuration:
         return f"{self.kind.__name__}({shown_dials(self)})"
 
 
+SHOWN = ("replan", "when_infeasible", "memory", "exploration_budget", "known_after", "estimate_contexts")
+
+
 def shown_dials(configuration: Configuration) -> str:
-    """The dials as a constructor takes them."""
-    return ", ".join(f"{name}={value!r}" for name, value in configuration.dial_values.items())
+    """The dials as a constructor takes them, and settings that are not as usual."""
+    values = dict(configuration.dial_values)
+    for name in SHOWN:
+        value = getattr(configuration, name)
+        if value != Configuration.__dataclass_fields__[name].default:
+            values[name] = value
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
 def configured(

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.errors import InvalidInputError
+from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.floors import FloorKind, Floors, GroupFloor, without_zeros
 from arcbandit.inputs.arrays import flags, vector
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
+from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import amount, checked_name, is_real, is_whole, non_negative, real, shown
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.planner import start_over
@@ -132,6 +133,9 @@ def with_floor(state: State, arm_or_group: Name, floor: Any) -> State:
     if isinstance(arm_or_group, str) and arm_or_group in groups:
         row = floors.n_arms + groups.index(arm_or_group)
     else:
+        hint = did_you_mean(arm_or_group, groups)
+        if hint and arm_or_group not in state.labels.arms:
+            raise UnknownNameError(f"There is no arm or group {shown(arm_or_group)}{hint}.")
         row = state.labels.arm(arm_or_group)
         if row in state.retired:
             raise InvalidInputError(f"arm {arm_or_group!r} is retired and can have no floor.")

@@ -139,9 +139,9 @@ class Status(NamedTuple):
     def __repr__(self) -> str:
         states = [floor.state for floor in self.floors if floor.promised > 0.0]
         found = f"{states.count(self.state)} of {len(states)} floors {self.state}" if states else "no floors"
-        age = f", plan of {self.plan_age:,} decision{'' if self.plan_age == 1 else 's'} ago"
+        age = f", plan of {_counted(self.plan_age, 'decision')} ago"
         plan = f"{self.how}{'' if self.how == NOT_PLANNED else age}"
-        return f"<Status: {found}, {plan}, {self.decisions:,} decisions, {self.rewards:,} rewards>"
+        return f"<Status: {found}, {plan}, {_counted(self.decisions, 'decision')}, {_counted(self.rewards, 'reward')}>"
 
 
 TABLES: dict[str, Any] = {"floors": FloorStatus, "contexts": ContextStatus, "pairs": PairStatus}
@@ -156,6 +156,10 @@ SHOWN = {
     "largest": "largest",
     "state": "state",
 }
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _columns(rows: Sequence[Any], kind: Any) -> dict[str, list[Any]]:

@@ -99,11 +99,11 @@ class Drift:
 
 
 def _frozen(world: Any) -> Any:
-    """A world that its giver cannot change any more: a copy of an array."""
+    """A world that its giver cannot change any more: copies of arrays."""
     if isinstance(world, np.ndarray):
         world = world.copy()
         world.setflags(write=False)
-    return dict(world) if isinstance(world, Mapping) else world
+    return {field: _frozen(part) for field, part in world.items()} if isinstance(world, Mapping) else world
 
 
 def reflected(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:

@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from arcbandit.compilation.cuda import device_available
-from benchmarks import alternatives, device, learning, planning, plot, startup
+from benchmarks import alternatives, device, forgetting, learning, planning, plot, startup
 from benchmarks.measure import Outcome, Spread, Workload, machine, record, times_as_text, version_of
 
 SUBJECTS: dict[str, ModuleType] = {
     "planning": planning,
     "learning": learning,
+    "forgetting": forgetting,
     "startup": startup,
     "alternatives": alternatives,
     "device": device,

@@ -1,5 +1,7 @@
 """The compiled simulator from any state of learning, and two compiled loops without a linear program beside it."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -122,9 +124,9 @@ def learner_arrays(value: Learner | NDArray[np.generic]) -> list[NDArray[np.gene
 class CompiledLearner:
     """A policy that plays on in the compiled loop, with every metric, from where `seen_before` left it (0: nowhere)."""
 
-    def __init__(self, instance: Instance, optimum: Plan, name: str, pulls: int) -> None:
+    def __init__(self, instance: Instance, optimum: Plan, name: str, pulls: int, **settings: Any) -> None:
         self.instance = instance
-        chosen = policy(name)
+        chosen = policy(name, **settings)
         never = np.array([NEVER])
         task = Task(instance, name, chosen, "gaussian", None, optimum, np.nan, NEVER, 0, 0, never, 0)
         self.world = make_world(task)

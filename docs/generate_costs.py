@@ -1,6 +1,6 @@
 """Write the page of what delays, old plans and drift cost: python -m docs.generate_costs.
 
-The simulations of all its tables take a minute or two. With the argument `time` it prints instead what a round of each
+The simulations of all its tables take some minutes. With the argument `time` it prints instead what a round of each
 takes, against a plain round of the same run.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from arcbandit import BLP, OLP, OPLP, Delay, Drift, Instance, paper_instance, simulate
+from arcbandit import BLP, KNOWN_AFTER, OLP, OPLP, Delay, Drift, Instance, ThompsonLP, Window, paper_instance, simulate
 from arcbandit.estimates import estimate
 from arcbandit.report.tables import written
 
@@ -32,12 +32,20 @@ DELAYS: dict[str, Delay | None] = {
     "geometric, mean 100, 20 % lost": Delay(mean=100, lost=0.2),
 }
 CADENCES: dict[str, int | str] = {"1": 1, "10": 10, "100": 100, "1,000": 1000, "doubling": "doubling"}
-HALF_LIVES: dict[str, float | None] = {
+MEMORIES: dict[str, float | Window | None] = {
     "none": None,
-    "T / 5": HORIZON / 5,
-    "T / 20": HORIZON / 20,
-    "T / 80": HORIZON / 80,
+    "half-life T / 5": HORIZON / 5,
+    "half-life T / 20": HORIZON / 20,
+    "half-life T / 80": HORIZON / 80,
+    "window T / 2": Window(HORIZON // 2),
+    "window T / 8": Window(HORIZON // 8),
+    "window T / 32": Window(HORIZON // 32),
 }
+BUDGETS: dict[str, float] = {"1 (none)": 1.0, "0.3": 0.3, "0.1": 0.1, "0.02": 0.02}
+COUNTS: dict[str, int] = {"30": 30, "100": 100, "200 (default)": KNOWN_AFTER, "400": 400}
+GUESSING = {"BLP": BLP, "OLP": OLP, "ThompsonLP": ThompsonLP}
+EPOCHS_OF_GUESSING = 100  # the difference is small, and known better by the same epochs
+PLATFORMS = ["ν", "ν, no floor binds", "ν⁽⁰⁾", "margin 0.1", "films"]
 
 PAGE_TEXT = """\
 # What each costs
@@ -72,7 +80,8 @@ early round is kept for as long as all rounds before it, and in some epochs ther
 
 Half-way, at T / 2, the contexts exchange their means, the first with the last and so on:
 `simulate(..., drift=Drift([(T // 2 + 1, means[:, ::-1])]))`. `BLP(memory=half_life)` lets a reward count half after so
-many rounds. The table has the second half alone, from the jump on.
+many rounds, `BLP(memory=Window(rounds))` count for so many and no longer. The table has the second half alone, from the
+jump on.
 
 {jumps}
 
@@ -80,10 +89,38 @@ And the same second half if nothing jumps, which is what forgetting costs in a w
 
 {stills}
 
-After the jump, T / 5 and T / 20 lose less than no memory in every column (for OLP on films, T / 20 by less than the
-interval). If nothing jumps, each loses more than none, mostly several times as much: what is forgotten must be learnt
-again, in every pair, for ever. So a half-life is for worlds that are known to move. It must leave a pair enough rewards
-to tell it from the others: on films, where pairs are many and alike, T / 80 is too short even after the jump.
+After the jump, half-lives of T / 5 and T / 20 and windows of T / 2 and T / 8 lose less than no memory in every column
+(for OLP on films, the half-life of T / 20 by less than the interval). The least in each column is that of a window: a
+jump leaves it whole, while of a half-life some of the old world stays for long. If nothing jumps, each loses more than
+none, mostly several times as much: what is forgotten must be learnt again, in every pair, for ever. So memory is for
+worlds that are known to move. It must leave a pair enough rewards to tell it from the others: for OLP on films, where
+pairs are many and alike, a half-life of T / 80 or a window of T / 32 is too short even after the jump.
+
+## Exploration within a budget
+
+`BLP(exploration_budget=0.1)`: pairs seen fewer than {known_after} times get together at most a tenth of each context in
+which others are known. Here everything is new at first, which is the dearest case: as soon as one pair of a context is
+known, all others wait for their share of it.
+
+{budgets}
+
+And with a budget of 0.1, by the count after which a pair is known (`known_after`):
+
+{counts}
+
+A cold start within a budget of 0.3 costs up to a third more on ν and up to three times as much on films; within 0.1, up
+to three and eight times as much, which is 5 % of what the best plan of films earns. A lower count makes it cheaper, and
+lets newcomers out of the budget sooner. So a platform on which everything is new starts without a budget, or from a
+log. One that is known pays only for what is new, and at most the budget of it.
+
+## Noise that nobody told
+
+`BLP(noise_scale="estimate")`: what R + V is more than with σ given, in percent, over the same {guessing_epochs} epochs.
+
+{guessing}
+
+Below 5 % everywhere, and mostly less than these epochs can show. The cost is that of the first rounds, in which what
+differs between pairs counts as noise.
 """
 
 
@@ -132,7 +169,41 @@ def cost_of_cadence(row: str, instance: Instance, rule: str) -> str:
 def cost_of_jump(row: str, instance: Instance, rule: str, *, jumps: bool) -> str:
     """A cell of the last two tables."""
     drift = Drift([(HORIZON // 2 + 1, instance.mean_rewards[:, ::-1])]) if jumps else None
-    return lost(instance, KINDS[rule](memory=HALF_LIVES[row]), HORIZON // 2, drift=drift)
+    return lost(instance, KINDS[rule](memory=MEMORIES[row]), HORIZON // 2, drift=drift)
+
+
+def cost_of_budget(row: str, instance: Instance, rule: str) -> str:
+    """A cell of the table of budgets."""
+    return lost(instance, KINDS[rule](exploration_budget=BUDGETS[row]))
+
+
+def cost_of_count(row: str, instance: Instance, rule: str) -> str:
+    """A cell of the table of counts."""
+    return lost(instance, KINDS[rule](exploration_budget=0.1, known_after=COUNTS[row]))
+
+
+def cost_of_guessing(row: str, rule: str) -> str:
+    """A cell of the last table."""
+    names = dict(zip(PLATFORMS, ("nu", "nu-nonsaturating", "nu-nominal", "nu-margin:0.1"), strict=False))
+    instance = paper_instance(names[row]) if row in names else films()
+    kind = GUESSING[rule]
+    trace = simulate(
+        instance,
+        {"told": kind(), "estimated": kind(noise_scale="estimate")},
+        HORIZON,
+        EPOCHS_OF_GUESSING,
+        checkpoints=[HORIZON],
+        keep="epochs",
+    )
+    told, estimated = (trace.regret_plus_violation[name][:, -1] for name in ("told", "estimated"))
+    return written(estimate(100.0 * (estimated - told) / told.mean()))
+
+
+def guessing_table() -> str:
+    """What estimating sigma costs."""
+    lines = [["", *GUESSING], ["---", *("---:" for _ in GUESSING)]]
+    lines += [[row, *(cost_of_guessing(row, rule) for rule in GUESSING)] for row in PLATFORMS]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def costs_page() -> str:
@@ -147,8 +218,13 @@ def costs_page() -> str:
         films_value=values["films"],
         delays=table_of("rounds late", list(DELAYS), cost_of_delay),
         cadences=table_of("a plan every", list(CADENCES), cost_of_cadence),
-        jumps=table_of("half-life", list(HALF_LIVES), partial(cost_of_jump, jumps=True)),
-        stills=table_of("half-life", list(HALF_LIVES), partial(cost_of_jump, jumps=False)),
+        jumps=table_of("memory", list(MEMORIES), partial(cost_of_jump, jumps=True)),
+        stills=table_of("memory", list(MEMORIES), partial(cost_of_jump, jumps=False)),
+        known_after=KNOWN_AFTER,
+        guessing_epochs=EPOCHS_OF_GUESSING,
+        guessing=guessing_table(),
+        budgets=table_of("budget", list(BUDGETS), cost_of_budget),
+        counts=table_of("known after", list(COUNTS), cost_of_count),
     )
 
 
@@ -159,8 +235,10 @@ def print_times(rounds: int = 20_000, turns: int = 7) -> None:
             runs: dict[str, tuple[Any, dict[str, Any]]] = {
                 "plain": (kind(), {}),
                 "memory": (kind(memory=rounds), {}),
+                "window": (kind(memory=Window(rounds)), {}),
                 "delay 100": (kind(), {"delay": 100}),
                 "replan 10": (kind(replan=10), {}),
+                "budget 0.1": (kind(exploration_budget=0.1), {}),
             }
             least = dict.fromkeys(runs, float("inf"))
             for _ in range(turns):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import each_of
+
 PAGE = (Path(__file__).parents[1] / "docs" / "what-each-costs.md").read_text(encoding="utf-8")
 generate = importlib.import_module("docs.generate_costs")
 
@@ -23,13 +25,17 @@ CELLS = [
     (0, "geometric, mean 100, 20 % lost", "films", "BLP", generate.cost_of_delay),
     (1, "1,000", "films", "OPLP", generate.cost_of_cadence),
     (1, "doubling", "ν", "BLP", generate.cost_of_cadence),
-    (2, "T / 20", "films", "BLP", lambda *cell: generate.cost_of_jump(*cell, jumps=True)),
-    (3, "T / 80", "ν", "OPLP", lambda *cell: generate.cost_of_jump(*cell, jumps=False)),
+    (2, "half-life T / 20", "films", "BLP", lambda *cell: generate.cost_of_jump(*cell, jumps=True)),
+    (2, "window T / 8", "ν", "OLP", lambda *cell: generate.cost_of_jump(*cell, jumps=True)),
+    (3, "half-life T / 80", "ν", "OPLP", lambda *cell: generate.cost_of_jump(*cell, jumps=False)),
+    (4, "0.1", "films", "BLP", generate.cost_of_budget),
+    (4, "0.02", "ν", "OLP", generate.cost_of_budget),
+    (5, "30", "ν", "BLP", generate.cost_of_count),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("table", "row", "instance", "rule", "cost"), CELLS)
+@pytest.mark.parametrize(("table", "row", "instance", "rule", "cost"), each_of(CELLS[::4], CELLS))
 def test_numbers_of_the_page_are_those_of_the_simulations(table, row, instance, rule, cost):
     header, _, *rows = tables()[table]
     cells = next(cells for cells in rows if cells[0].strip("| ") == row)
@@ -37,9 +43,19 @@ def test_numbers_of_the_page_are_those_of_the_simulations(table, row, instance, 
     assert shown == cost(row, generate.instances()[instance], rule)
 
 
+@pytest.mark.slow
+def test_the_cost_of_estimating_sigma_is_that_of_the_simulations():
+    header, _, *rows = tables()[6]
+    cells = next(cells for cells in rows if cells[0].strip("| ") == "films")
+    assert cells[[name.strip("| ") for name in header].index("OLP")].strip("| ") == generate.cost_of_guessing(
+        "films", "OLP"
+    )
+
+
 def test_the_page_has_a_row_for_each_setting():
     """And its words are those of the script."""
-    wanted = [generate.DELAYS, generate.CADENCES, generate.HALF_LIVES, generate.HALF_LIVES]
+    wanted = [generate.DELAYS, generate.CADENCES, generate.MEMORIES, generate.MEMORIES]
+    wanted += [generate.BUDGETS, generate.COUNTS, generate.PLATFORMS]
     for table, settings in zip(tables(), wanted, strict=True):
         assert [cells[0].strip("| ") for cells in table[2:]] == list(settings)
     paragraphs = [words for words in generate.PAGE_TEXT.split("\n\n") if "{" not in words]

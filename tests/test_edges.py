@@ -17,6 +17,9 @@ from arcbandit.policies.dials import LARGEST_DIAL
 from arcbandit.policies.registry import POLICIES
 from tests.long import examples
 
+# Floors out of reach are among the cases.
+pytestmark = pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+
 BEYOND = math.nextafter(LARGEST_NUMBER, math.inf)
 EDGES = [0.0, 1.0, -1.0, LARGEST_NUMBER, -LARGEST_NUMBER]
 AMOUNTS = [0.0, 1.0, LARGEST_NUMBER]

@@ -22,6 +22,7 @@ from arcbandit import (
     Planner,
     Summary,
     Trace,
+    Window,
     analyse,
     audit,
     compare,
@@ -171,6 +172,8 @@ SETTINGS = {
     "when_infeasible": "least_shortfall",
     "admit_contexts": 0,
     "memory": None,
+    "exploration_budget": 1.0,
+    "known_after": 10,
     "seed": 0,
     "epoch": 0,
 }
@@ -313,6 +316,7 @@ TARGETS = {
         {"policies": ["policy"], "horizon": ["window"]},
     ),
     "Delay": Target(Delay, {"rounds": 0, "mean": None, "lost": 0.0}, lambda delay: json.dumps(delay.to_dict())),
+    "Window": Target(Window, {"rounds": 5}, lambda window: json.dumps(window.rounds)),
     "Drift": Target(Drift, {"changes": [(2, MEANS)]}, len),
     "Drift in a simulation": Target(
         lambda world: simulate(SMALL, ["olp"], 3, epochs=1, jobs=1, drift=Drift([(2, world)])),
@@ -422,6 +426,9 @@ TARGETS = {
         {"other": ["snapshot"], "since": ["snapshot"]},
     ),
     "add_context": Target(method("add_context"), {"name": "z", "probability": 0.1}, sound_policy),
+    "set_exploration_budget": Target(
+        method("set_exploration_budget"), {"exploration_budget": 0.1, "known_after": 10}, sound_policy
+    ),
     "set_floor": Target(
         method("set_floor"), {"arm_or_group": "a", "floor": 0.2}, sound_policy, {"arm_or_group": ["no arm"]}
     ),
@@ -515,6 +522,7 @@ def test_every_public_callable_is_among_the_targets():
     """A function that is added must be given junk too; results and errors are made by us."""
     made_by_us = {"Analysis", "Audit", "Decision", "Plan", "PlanStatus", "Policy", "Summary", "Trace", "__version__"}
     made_by_us |= {"Configuration", "Decisions", "QuickPlan", "Comparison", "Status"}
+    made_by_us |= {"KNOWN_AFTER", "SERVICE_EXPLORATION_BUDGET"}  # numbers
     modules = {"checks", "rules"}  # given junk in tests/test_checks.py; what rules import are kernels
     callables = {name for name in arcbandit.__all__ if not name.endswith(("Error", "Warning"))} - made_by_us - modules
     assert callables <= set(TARGETS)

@@ -27,11 +27,14 @@ from arcbandit.planning import solve_lp as solve_lp
 from arcbandit.policies.bandit_q import BanditQ as BanditQ
 from arcbandit.policies.base import Policy as Policy
 from arcbandit.policies.blp import BLP as BLP
+from arcbandit.policies.budget import KNOWN_AFTER as KNOWN_AFTER
+from arcbandit.policies.budget import SERVICE_EXPLORATION_BUDGET as SERVICE_EXPLORATION_BUDGET
 from arcbandit.policies.configuration import Configuration as Configuration
 from arcbandit.policies.decisions import Decision as Decision
 from arcbandit.policies.decisions import Decisions as Decisions
 from arcbandit.policies.doc import DOC as DOC
 from arcbandit.policies.drift_plus_penalty import DriftPlusPenalty as DriftPlusPenalty
+from arcbandit.policies.forgetting import Window as Window
 from arcbandit.policies.greedy import Greedy as Greedy
 from arcbandit.policies.lagrange_cb import LagrangeCB as LagrangeCB
 from arcbandit.policies.linear_program import LinearProgramRule as LinearProgramRule

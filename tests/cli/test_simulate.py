@@ -88,7 +88,8 @@ class TestTheAnswer:
 
     def test_dials_reach_the_policy(self, capsys):
         """caution -1 is OPLP; an estimate of contexts is something else."""
-        choices = ["linear-program:caution=-1,optimism=1", "oplp", "oplp:estimate_contexts=true"]
+        limited = "oplp:exploration_budget=0.1,known_after=20"
+        choices = ["linear-program:caution=-1,optimism=1", "oplp", "oplp:estimate_contexts=true", limited]
         options = [word for choice in choices for word in ("--policy", choice)]
         summary = document_of("nu", *options, *SHORT, capsys=capsys)["summary"]
         assert list(summary) == choices
@@ -98,6 +99,9 @@ class TestTheAnswer:
         assert list(whole) == ["thompson-lp:redraws=0"]
         expected = simulate(paper_instance("nu"), [policy("oplp", estimate_contexts=True)], 300, 2, jobs=1).summary()
         assert summary[choices[2]]["regret"]["mean"] == next(iter(expected.values()))["regret"].mean
+        within = policy("oplp", exploration_budget=0.1, known_after=20)
+        expected = simulate(paper_instance("nu"), {"it": within}, 300, 2, jobs=1).summary()
+        assert summary[limited]["regret"]["mean"] == expected["it"]["regret"].mean != summary["oplp"]["regret"]["mean"]
 
     def test_workers_change_nothing(self, capsys):
         """Not a digit."""
@@ -163,6 +167,10 @@ class TestFiles:
             ["nu", "--policy", "doc:when_infeasible=same_share"],
             "must be 'least_shortfall' for DOC, which does not plan",
         ),
+        (["nu", "--policy", "olp:exploration_budget=little"], "must be a number, got 'little'"),
+        (["nu", "--policy", "olp:exploration_budget=0"], "exploration_budget must be a share from 1e-06 to 1"),
+        (["nu", "--policy", "doc:exploration_budget=0.1"], "must be 1 for DOC, which does not plan"),
+        (["nu", "--policy", "olp:known_after=2.5"], "known_after must be a whole number"),
         (["nu", "--policy", "olp", "--policy", "olp"], "only once"),
         (["nu", "--horizon", "0"], "--horizon must be a whole number from 1 to 9007199254740992"),
         (["nu", "--horizon", "1.5"], "--horizon"),

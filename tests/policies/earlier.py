@@ -4,9 +4,17 @@ import json
 
 # What the parts of a snapshot hold since policies change at work.
 LATER = {
-    "configuration": ("when_infeasible", "dropped", "admit_contexts", "admitted", "memory"),
-    "statistics": ("noise", "prior"),
-    "planner": ("planned_at", "outcome"),
+    "configuration": (
+        "when_infeasible",
+        "dropped",
+        "admit_contexts",
+        "admitted",
+        "memory",
+        "exploration_budget",
+        "known_after",
+    ),
+    "statistics": ("noise", "prior", "past"),
+    "planner": ("planned_at", "outcome", "known_basis"),
 }
 VERSIONS = {"configuration": 2, "statistics": 1, "planner": 1}
 

@@ -104,6 +104,8 @@ class Day:
         status = self.policy.status()
         assert status.decisions == self.decisions
         assert status.rewards == sum(self.pulls.values())
+        earned = {floor.name: floor.earned for floor in status.floors if floor.kind == "arm"}
+        assert earned == pytest.approx({arm: self.earned[arm] for arm in earned}, rel=1e-9)
         found = {
             (arm, context): int(self.policy.pulls()[row, column])
             for row, arm in enumerate(self.policy.arms)

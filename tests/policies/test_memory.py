@@ -27,13 +27,14 @@ from arcbandit.kernels.fading import LEAST_PULLS, block_of, share_of
 from arcbandit.simulation.delays import Delay
 from arcbandit.simulation.epoch import play_task
 from arcbandit.simulation.metrics import Total
+from tests.long import each_of
 from tests.policies.earlier import before_changes
 from tests.simulation.twins import Twin, compiled_rounds, make_task
 
 NU = paper_instance("nu")
 
 
-@pytest.mark.parametrize("kind", [OLP, OPLP, BLP, Greedy, ThompsonLP])
+@pytest.mark.parametrize("kind", each_of([OPLP, ThompsonLP], [OLP, OPLP, BLP, Greedy, ThompsonLP]))
 @pytest.mark.parametrize("settings", [{}, {"replan": 7}, {"estimate_contexts": True}], ids=str)
 @pytest.mark.parametrize("delay", [None, Delay(mean=10, lost=0.1)], ids=["on time", "late"])
 def test_the_loop_forgets_as_a_policy_at_work_does(kind, settings, delay):
@@ -182,6 +183,11 @@ def test_goes_on_from_a_snapshot_as_it_would_have(kind):
     assert (copy.pulls() == original.pulls()).all()
 
 
+def test_a_snapshot_without_memory_holds_nothing_of_it():
+    snapshot = BLP([0.1], [1.0]).snapshot()
+    assert snapshot["configuration"]["memory"] is snapshot["statistics"]["past"] is None
+
+
 def test_a_snapshot_from_before_there_was_memory_has_none():
     assert restore(before_changes(BLP([0.1], [1.0], noise_scale=1).snapshot())).memory is None
 
@@ -193,6 +199,8 @@ def test_a_snapshot_from_before_there_was_memory_has_none():
         (lambda snapshot: snapshot["configuration"].update(memory=0.5), "memory must be None or a half-life"),
         (lambda snapshot: snapshot["statistics"].update(rewards=1), "at least the sum of the counts"),
         (lambda snapshot: snapshot["configuration"].update(memory=None), "whole numbers as counts"),
+        (lambda snapshot: snapshot["statistics"].update(past=None), "a dict of context_counts"),
+        (lambda snapshot: snapshot["statistics"]["past"].update(context_counts=[1.0, 0.0]), "from 0 to the counts"),
         (lambda snapshot: snapshot["statistics"]["by_pair"][0][0].__setitem__(0, -1.0), "numbers as counts"),
     ],
 )

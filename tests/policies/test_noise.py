@@ -60,6 +60,27 @@ def test_comes_close_to_the_truth():
     assert policy.noise_scale == pytest.approx(0.085, rel=0.1)
 
 
+def test_moves_with_every_64th_of_many_rewards():
+    """Until 1,024 with each; then it is the rule's estimate at the last multiple of 64, from a snapshot as well."""
+    random = np.random.default_rng(3)
+    rewards = random.normal(size=1400).tolist()
+    policy = BLP([0.1, 0.1], [0.5, 0.5])
+    for number, reward in enumerate(rewards, start=1):
+        policy.update((number - 1) % 2, (number - 1) // 2 % 2, reward)
+        if number == 1300:
+            policy = restore(json.loads(json.dumps(policy.snapshot())))
+        if number in (1000, 1023, 1024, 1025, 1087, 1088, 1151, 1152, 1300, 1343, 1344, 1399):
+            taken = number if number <= 1024 else number // 64 * 64
+            assert policy.noise_scale == pytest.approx(by_hand(rewards[:taken]), rel=1e-9)
+
+
+def test_the_first_reward_that_differs_moves_it_however_late():
+    policy = played(BLP([0.1, 0.1], [0.5, 0.5]), [0.5] * 1500)
+    assert policy.noise_scale == 1.0
+    policy.update(0, 0, 0.6)
+    assert 0 < policy.noise_scale < 0.1
+
+
 def test_stays_one_until_two_rewards_differ():
     policy = played(BLP([0.1, 0.1], [0.5, 0.5]), [0.5] * 10)
     assert policy.noise_scale == 1.0
@@ -122,6 +143,17 @@ def test_merged_workers_estimate_as_one_that_saw_all(rewards, common, own):
     first.merge(second, since=start.snapshot())
     assert first.learner.noise == pytest.approx(whole.learner.noise, rel=1e-9, abs=1e-9)
     assert first.noise_scale == pytest.approx(whole.noise_scale, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("memory", [10, 50, 1000])
+def test_a_policy_that_forgets_does_not_take_few_rewards_for_little_noise(memory):
+    """10 x 10 pairs, so that counts fade below one. Of 20,000 residuals chance alone moves sigma by less than 3 %."""
+    random = np.random.default_rng(3)
+    decider = BLP([0.0] * 10, [0.1] * 10, memory=memory, seed=1)
+    pairs = random.integers(10, size=(2, 20_000)).tolist()
+    decider.update_many(*pairs, (0.2 * random.normal(size=20_000)).tolist())
+    # As rewards fade, a mean is of up to twice as many of them as its count says: the estimate may be low by 15 %.
+    assert 0.165 <= decider.noise_scale <= 0.21
 
 
 @pytest.mark.slow

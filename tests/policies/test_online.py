@@ -144,7 +144,7 @@ class TestLearning:
 
     def test_floors_that_cannot_be_met_are_missed_by_the_least(self):
         decider = OPLP([5.0, 0.0], [1.0], seed=1, noise_scale=0.01)
-        with pytest.warns(FloorsOutOfReachWarning, match="floors of 1"):
+        with pytest.warns(FloorsOutOfReachWarning, match="the floor of arm 0 is out of reach"):
             play(decider, [[1.0], [2.0]], 200, noise=0.01)
         assert decider.allocation()[:, 0].tolist() == [1.0, 0.0]
 

@@ -10,6 +10,9 @@ from arcbandit import policy
 from arcbandit.errors import ArcbanditError
 from arcbandit.policies.registry import POLICIES, restore
 
+# Floors out of reach are among the cases.
+pytestmark = pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+
 STEPS = 60
 
 

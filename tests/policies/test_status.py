@@ -8,9 +8,12 @@ import warnings
 import numpy as np
 import pytest
 
-from arcbandit import BLP, DOC, OPLP, GroupFloor, restore
-from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError
-from arcbandit.policies.notices import QUIET
+from arcbandit import BLP, DOC, OPLP, GroupFloor, Window, restore
+from arcbandit import policy as make_policy
+from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError, UnknownNameError
+from arcbandit.policies.learner import Outcome
+from arcbandit.policies.notices import QUIET, Notices
+from arcbandit.policies.registry import POLICIES
 from arcbandit.policies.status import AT_RISK, KEPT, OUT_OF_REACH
 
 MEANS = {
@@ -41,6 +44,13 @@ def serve_batches(policy, count):
     for _ in range(count):
         for decision in policy.decide_many(["phone", "tv"]):
             policy.update(decision.context, decision.arm, MEANS[decision.arm][decision.context])
+
+
+def earn_one(policy, rounds, contexts=("x",)):
+    """Decide and learn, in turn; the other contexts never come."""
+    for step in range(rounds):
+        context = contexts[step % len(contexts)]
+        policy.update(context, policy.decide(context).arm, 1.0)
 
 
 class TestStatus:
@@ -96,6 +106,11 @@ class TestStatus:
         assert policy.status().floors[1].state == KEPT
         assert math.isnan(policy.status().floors[1].largest)
 
+    @pytest.mark.parametrize("kind", ["polars", "pandas"])
+    def test_frames_of_arms_by_index_and_groups_by_name(self, kind):
+        policy = BLP([0.1, 0.1], [0.5, 0.5], group_floors=[GroupFloor("both", (0, 1), 0.3)])
+        assert list(policy.status().to_frame(kind=kind)["name"]) == ["0", "1", "both"]
+
     def test_groups_count_their_arms(self):
         policy = platform(group_floors=[GroupFloor("both", ("house", "guest"), 0.4)])
         serve(policy, 500)
@@ -133,13 +148,27 @@ class TestStatus:
         policy.update("phone", "new", 0.7)
         assert policy.status().floors[2].earned == pytest.approx(0.7)
 
+    @pytest.mark.parametrize("memory", [None, 30, Window(40)], ids=str)
+    def test_what_was_earned_is_not_forgotten(self, memory):
+        """Also through a snapshot and a new arm."""
+        policy = platform(memory=memory)
+        sums = dict.fromkeys(("house", "guest", "new"), 0.0)
+        for _ in range(3):
+            for decision in serve(policy, 50, noise=0.0):
+                sums[decision.arm] += MEANS[decision.arm][decision.context]
+            policy = restore(json.loads(json.dumps(policy.snapshot())))
+            if "new" not in policy.arms:
+                policy.add_arm("new", 0.01)
+        earned = {floor.name: floor.earned for floor in policy.status().floors}
+        assert earned == pytest.approx(sums)
+
     def test_before_the_first_decision_there_is_no_plan(self):
         policy = platform()
         assert policy.status().how == "not planned yet"
         policy.update("phone", "house", 0.5, count_context=True)
-        assert repr(policy.status()) == "<Status: 2 of 2 floors at risk, not planned yet, 0 decisions, 1 rewards>"
-        policy.decide("tv")
-        assert policy.status().how == "exploring"
+        assert repr(policy.status()) == "<Status: 2 of 2 floors at risk, not planned yet, 0 decisions, 1 reward>"
+        assert policy.decide("tv").how == "exploring"
+        assert policy.status().how in ("planned", "fallback")
 
     def test_bad_tolerances_are_refused(self):
         with pytest.raises(InvalidInputError, match="tolerance"):
@@ -153,6 +182,20 @@ class TestStatus:
     def test_only_pairs_that_are_available_are_shown(self):
         policy = BLP([0.1, 0.1], [0.5, 0.5], available=[[True, False], [True, True]])
         assert [(pair.arm, pair.context) for pair in policy.status().pairs] == [(0, 0), (1, 0), (1, 1)]
+
+
+def test_a_policy_shows_the_settings_that_are_not_as_usual():
+    assert repr(OPLP(memory=Window(50), when_infeasible="same_share")) == (
+        "OPLP(when_infeasible='same_share', memory=Window(rounds=50))"
+    )
+    assert repr(platform(exploration_budget=0.2)) == "<BLP(exploration_budget=0.2): 2 arms x 2 contexts, round 1>"
+
+
+def test_a_group_that_was_misspelt_is_named():
+    policy = platform(group_floors=[GroupFloor("partners", ("house", "guest"), 0.3)])
+    for call in (lambda: policy.set_floor("partnrs", 0.1), lambda: policy.remove_group("partnrs")):
+        with pytest.raises(UnknownNameError, match="did you mean 'partners'"):
+            call()
 
 
 class TestHow:
@@ -195,9 +238,9 @@ class TestNotices:
         assert [one.category for one in caught] == [FloorsOutOfReachWarning]
         assert "house" in str(caught[0].message)
         assert caught[0].filename == __file__
-        assert len(caplog.records) == 1
+        assert [record.levelname for record in caplog.records if "compiling" not in record.message] == ["WARNING"]
 
-    def test_and_again_after_they_were_within_reach_for_long(self, caplog):
+    def test_and_that_they_are_within_reach_again(self, caplog):
         policy = platform(2.0, 0.1)
         with caplog.at_level(logging.INFO, logger="arcbandit"), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -207,11 +250,22 @@ class TestNotices:
             assert "within reach again" in caplog.records[-1].message
             policy.set_floor("house", 2.0)
             serve(policy, 100)
+        assert len(caught) == 2
+
+    def test_at_the_border_it_is_said_again_only_after_long(self):
+        """Outcomes that change from decision to decision, of floors that are out of reach."""
+        policy = platform(2.0, 0.1)
+        with pytest.warns(FloorsOutOfReachWarning):
+            serve(policy, 200)
+        state, short = policy._state, Outcome.FELL_SHORT.value
+        notices = Notices(plans=True)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for number in range(1000, 1000 + QUIET):
+                notices.notice(state, short if number % 2 else 0, state.round_number, number)
             assert len(caught) == 1
-            policy.set_floor("house", 0.2)
-            serve(policy, QUIET + 10)
-            policy.set_floor("house", 2.0)
-            serve(policy, 10)
+            for number in range(1000 + QUIET, 1004 + QUIET):
+                notices.notice(state, short if number % 2 else 0, state.round_number, number)
         assert len(caught) == 2
 
     @pytest.mark.parametrize(
@@ -233,13 +287,72 @@ class TestNotices:
         with pytest.warns(FloorsOutOfReachWarning):
             serve_batches(policy, 20)
 
-    def test_a_warning_that_is_an_error_loses_nothing(self):
-        """The decision is taken back, and the next call decides."""
-        policy = platform(2.0, 0.1)
+    @pytest.mark.parametrize("many", [False, True], ids=["one by one", "batches"])
+    def test_a_warning_that_is_an_error_leaves_a_sound_policy(self, many):
+        """It comes after the decision, which counts; the policy can be restored, and decides on."""
+        policy = platform(2.0, 0.1, replan=100)
         with pytest.raises(FloorsOutOfReachWarning):
-            serve(policy, 500)
-        number = policy.status().decisions
-        assert policy.decide("tv").decision_number == number + 1
+            serve_batches(policy, 300) if many else serve(policy, 500)
+        status = policy.status()
+        assert 0 <= status.plan_age <= 100
+        assert sum(context.rounds for context in status.contexts) == status.decisions
+        assert restore(policy.snapshot()).snapshot() == policy.snapshot()
+        assert policy.decide("tv").decision_number == status.decisions + 1
+
+    def test_floors_at_the_border_are_said_whenever_they_go_out_of_reach(self):
+        """With any seed: the bounds that are looked at are those of the decision."""
+        for seed in range(25):
+            policy = BLP({"a": 0.55, "b": 0.5}, {"x": 0.5, "y": 0.5}, noise_scale=0.3, seed=seed)
+            random = np.random.default_rng(seed)
+            short = 0
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                for _ in range(1500):
+                    context = "xy"[int(random.integers(2))]
+                    decision = policy.decide(context)
+                    short += decision.how == "floors out of reach"
+                    policy.update(context, decision.arm, 0.9 + 0.3 * float(random.normal()))
+            assert bool(caught) == (short > 0)
+
+    def test_another_contract_is_another_notice(self):
+        policy = platform(2.0, 0.1)
+        with pytest.warns(FloorsOutOfReachWarning, match="the floor of house is"):
+            serve(policy, 300)
+        policy.set_floor("house", 0.1)
+        serve(policy, 100)
+        policy.set_floor("guest", 3.0)
+        with pytest.warns(FloorsOutOfReachWarning, match="the floor of guest is"):
+            serve(policy, 10)
+        policy.set_floor("house", 4.0)
+        with pytest.warns(FloorsOutOfReachWarning, match="out of reach"):
+            serve(policy, 10)
+
+    def test_a_context_that_never_comes_is_not_waited_for(self):
+        policy = BLP({"a": 5.0, "b": 0.1}, {"x": 1.0, "y": 0.0}, noise_scale=0.1, seed=1)
+        with pytest.warns(FloorsOutOfReachWarning, match="the floor of a is out of reach"):
+            earn_one(policy, 50)
+
+    def test_nor_is_one_whose_rewards_are_lost(self):
+        policy = BLP({"a": 5.0, "b": 0.1}, {"x": 0.9, "y": 0.1}, noise_scale=0.1, seed=1)
+        with pytest.warns(FloorsOutOfReachWarning, match="the floor of a is out of reach"):
+            earn_one(policy, QUIET + 200)
+
+    @pytest.mark.parametrize("name", sorted(POLICIES))
+    def test_every_rule_says_it(self, name):
+        policy = make_policy(name, [5.0, 0.1], [0.5, 0.5], reward_bounds=(0, 1), horizon=1000, seed=1)
+        with pytest.warns(FloorsOutOfReachWarning, match="arm 0"):
+            earn_one(policy, 2 * QUIET, contexts=(0, 1))
+
+    def test_a_budget_does_not_hide_it(self):
+        policy = platform(exploration_budget=0.1, known_after=50)
+        serve(policy, 500)
+        policy.add_arm("new", 0.01)
+        policy.set_floor("house", 0.8)
+        with pytest.warns(FloorsOutOfReachWarning, match="house"):
+            serve(policy, 1500)
+
+    def test_before_the_first_reward_nothing_is_out_of_reach(self):
+        assert {floor.state for floor in BLP([50.0, 20.0], [0.5, 0.5]).status().floors} == {AT_RISK}
 
     def test_nothing_is_said_of_floors_that_can_be_met(self):
         serve(platform(), 2000)

@@ -78,6 +78,7 @@ def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
             "policies": [policy("olp", when_infeasible="same_share")],
         },
         "plans on a cadence": {"instance": NU, "policies": [OLP(replan=4)]},
+        "exploration within a budget": {"instance": NU, "policies": [OLP(exploration_budget=0.1, known_after=4)]},
         "more pairs than a byte can number": {"instance": MANY_PAIRS, "policies": ["olp"]},
         "observed rewards": {
             "instance": observed.instance([0.5, 0.1, 0.1], [0.5, 0.25, 0.25]),

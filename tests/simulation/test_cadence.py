@@ -6,13 +6,14 @@ import pytest
 from arcbandit import BLP, OLP, OPLP, InvalidInputError, ThompsonLP, paper_instance, simulate
 from arcbandit.policies.learner import Progress
 from arcbandit.simulation.metrics import Total
+from tests.long import each_of
 from tests.simulation.twins import Twin, compiled_rounds, make_task
 
 NU = paper_instance("nu")
 ROUNDS = 300
 
 
-@pytest.mark.parametrize("kind", [OLP, OPLP, BLP, ThompsonLP])
+@pytest.mark.parametrize("kind", each_of([OPLP, ThompsonLP], [OLP, OPLP, BLP, ThompsonLP]))
 @pytest.mark.parametrize("replan", [7, "doubling"])
 @pytest.mark.parametrize("estimate", [False, True], ids=["known", "estimated"])
 def test_the_loop_keeps_plans_as_a_policy_at_work_does(kind, replan, estimate):

@@ -50,6 +50,14 @@ def policies(
         console.print(
             "With when_infeasible=same_share, one that plans gives floors out of reach all the same share of them."
         )
+        console.print(
+            "With exploration_budget=0.1, one that plans gives pairs seen less than known_after=200 times together at "
+            "most that share of a context."
+        )
+        console.print(
+            "With replan=100 one that plans keeps a plan for 100 rounds, with memory=5000 or memory=window:5000 one "
+            "that plans forgets, and with noise_scale=estimate any policy estimates sigma."
+        )
         console.print("A simulation tells each policy the horizon and, if needed, the largest mean.")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from arcbandit.cli.changing import delay_of, drift_of, memory_of, remarks
 from arcbandit.cli.counts import count
 from arcbandit.cli.device import DEVICE_HELP, check_device
 from arcbandit.errors import InvalidInputError, MissingExtraError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from arcbandit.policies.base import Policy
     from arcbandit.policies.dials import Dial
+    from arcbandit.policies.forgetting import Window
     from arcbandit.simulation.results import Results
 
 DEFAULT_POLICIES = ("blp", "olp", "oplp")
@@ -28,7 +30,12 @@ TRACE_SUFFIX = ".parquet"
 WINDOW_COLUMNS = ("expected", "realised")
 ESTIMATE_CONTEXTS = "estimate_contexts"
 WHEN_INFEASIBLE = "when_infeasible"
-SETTINGS = (ESTIMATE_CONTEXTS, WHEN_INFEASIBLE)
+MEMORY = "memory"
+NUMBERS = ("exploration_budget", "known_after")
+REPLAN = "replan"
+NOISE_SCALE = "noise_scale"
+WORDS = {REPLAN: ("always", "doubling"), NOISE_SCALE: ("estimate",)}  # that stand for numbers
+SETTINGS = (ESTIMATE_CONTEXTS, WHEN_INFEASIBLE, MEMORY, *NUMBERS, *WORDS)
 TRUTHS = {"true": True, "false": False}
 
 
@@ -79,6 +86,33 @@ def simulate(
             help="Report each floor's worst shortfall over windows of this many rounds.",
         ),
     ] = None,
+    delay: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="Rewards come so many rounds late, as in 100, or by a number drawn with a mean, as in geometric:100.",
+        ),
+    ] = None,
+    lost: Annotated[
+        float | None, Parameter(show_default=False, help="The probability that a reward never comes.")
+    ] = None,
+    drift: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="A .toml or .json file of changes, each with its `round` and what holds from then on, as in an "
+            "instance file: `mean_rewards`, `revenue_floors`, `context_probabilities`. Or with a table `wandering`, "
+            "whose `step` and `every` say by how much and how often means wander.",
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="Policies forget: by a half-life in rounds, as in 5000, or after a window, as in window:5000. For one "
+            "policy alone: blp:memory=5000.",
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         Parameter(show_default=False, help="Save every metric to a .parquet file; needs the extra `frames`."),
@@ -100,8 +134,9 @@ def simulate(
     from arcbandit.cli.plan import find_instance
 
     found = find_instance(instance)
-    configured = _configured(policy or DEFAULT_POLICIES)
+    configured = _configured(policy or DEFAULT_POLICIES, None if memory is None else memory_of("--memory", memory))
     _check_numbers(horizon, epochs, seed, jobs, window)
+    late, changes = delay_of(delay, lost), drift_of(drift, found, horizon)
     _check_targets(out, plot)
     check_device(device)
     from arcbandit.report.page import save_report
@@ -117,6 +152,8 @@ def simulate(
             jobs=jobs,
             rewards=rewards,
             window=window,
+            delay=late,
+            drift=changes,
             progress=advance,
             device=device,
             keep=keep,
@@ -163,16 +200,17 @@ def simulation_document(name: str, results: "Results") -> dict[str, Any]:
     }
 
 
-def _configured(choices: Sequence[str]) -> "dict[str, Policy]":
+def _configured(choices: Sequence[str], memory: "float | Window | None") -> "dict[str, Policy]":
+    """The policies by how they are named; `memory` is that of those which do not name their own."""
     configured: dict[str, Policy] = {}
     for choice in choices:
         if choice in configured:
             raise InvalidInputError(f"--policy {choice} must be given only once.")
-        configured[choice] = _policy(choice)
+        configured[choice] = _policy(choice, memory)
     return configured
 
 
-def _policy(choice: str) -> "Policy":
+def _policy(choice: str, memory: "float | Window | None") -> "Policy":
     """The policy named with its dials, as in linear-program:caution=-0.5,optimism=1."""
     from arcbandit.policies.registry import POLICIES
 
@@ -188,23 +226,30 @@ def _policy(choice: str) -> "Policy":
         if not equals or dial in settings:
             raise InvalidInputError(f"Dial {dial} of policy {name} must be given once, as {dial}=value, got {part!r}.")
         settings[dial] = _dial_value(name, dial, known[dial], text)
-    return POLICIES[name](**settings)
+    if memory is not None and not POLICIES[name].plans:
+        raise InvalidInputError(f"--memory must not be given with policy {name}, which does not plan.")
+    return POLICIES[name](**{MEMORY: memory, **settings})
 
 
 def _dial_value(policy: str, name: str, dial: "Dial | None", text: str) -> Any:
     if name == WHEN_INFEASIBLE:
         return text.replace("-", "_")
-    if dial is None:
+    if name == MEMORY:
+        return memory_of(f"Dial {name} of policy {policy}", text)
+    if text in WORDS.get(name, ()):
+        return text
+    if dial is None and name not in (*NUMBERS, *WORDS):
         if text.lower() not in TRUTHS:
             raise InvalidInputError(f"Dial {name} of policy {policy} must be true or false, got {text!r}.")
         return TRUTHS[text.lower()]
-    if dial.choices:
+    if dial is not None and dial.choices:
         return text
+    whole_number = dial is not None and dial.whole
     try:
-        return int(text) if dial.whole else float(text)
+        return int(text) if whole_number else float(text)
     except ValueError:
         raise InvalidInputError(
-            f"Dial {name} of policy {policy} must be a {'whole ' * dial.whole}number, got {text!r}."
+            f"Dial {name} of policy {policy} must be a {'whole ' * whole_number}number, got {text!r}."
         ) from None
 
 
@@ -262,6 +307,8 @@ def _print_all(name: str, results: "Results") -> None:
         console.print(Text(name, style="bold").append(remark, style="not bold dim"))
         if not results.settings["feasible"]:
             console.print("The floors cannot be met together; regret is against the plan of least shortfall.")
+        for remark in remarks(results.settings):
+            console.print(remark)
         console.print()
         _print_results(console, results, best)
         console.print()

@@ -8,7 +8,10 @@ MOST_NAMES_COMPARED = 5_000  # comparing more would make an error slow
 LEAST_LIKENESS = 0.6  # 1 is the same letters in the same order
 # What people call a parameter that has another name here.
 OTHER_WORDS = {
+    "budget": "exploration_budget",
     "floors": "revenue_floors",
+    "gpu": "cuda",
+    "half_life": "memory",
     "lambda": "revenue_floors",
     "means": "mean_rewards",
     "mu": "mean_rewards",

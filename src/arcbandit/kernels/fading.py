@@ -6,6 +6,9 @@ as much as looking at all pairs; a few times per half-life is enough.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from arcbandit.compilation.compile import rare_kernel
 from arcbandit.kernels.confidence import ByPair
@@ -14,11 +17,28 @@ from arcbandit.kernels.confidence import ByPair
 # wide as after a single reward.
 LEAST_PULLS = 2.0**-10
 BLOCKS_OF_A_HALF_LIFE = 16
+LEAST_SEEN = 1e-12  # of a context; less is nothing
+
+
+class Fading(NamedTuple):
+    """What is kept to let rewards fade, beside the statistics."""
+
+    by_context: np.ndarray  # float64, shape (C,): how often each came, faded, if their probabilities are estimated
+    earned: np.ndarray  # float64, shape (K,): the rewards of each arm, of which none is forgotten
+    next_fade: np.ndarray  # int64, shape (1,): the round in which counts are lowered next
+
+
+def make_fading(n_arms: int, n_contexts: int, half_life: float) -> Fading:
+    """Nothing seen yet."""
+    return Fading(np.zeros(n_contexts), np.zeros(n_arms), np.array([block_of(half_life)]))
 
 
 @rare_kernel
-def fade(statistics, share):
-    """Multiply the counts of all pairs that were played by a share, down to LEAST_PULLS; means stay."""
+def fade(statistics, by_context, share):
+    """Multiply the counts of all pairs that were played by a share, down to LEAST_PULLS, and those of contexts.
+
+    Means stay.
+    """
     _, n_arms, n_contexts = statistics.by_pair.shape
     for arm in range(n_arms):
         for context in range(n_contexts):
@@ -29,6 +49,8 @@ def fade(statistics, share):
                 statistics.by_pair[ByPair.INVERSE_ROOT, arm, context] = 1.0 / math.sqrt(pulls)
     for context in range(n_contexts):
         statistics.changed[context] = True
+        seen = share * by_context[context]
+        by_context[context] = seen if seen > LEAST_SEEN else 0.0
 
 
 def block_of(half_life: float) -> int:

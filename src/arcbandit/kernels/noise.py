@@ -8,6 +8,10 @@ from arcbandit.kernels.confidence import ByPair
 
 # Rewards that the spread of all rewards counts as, beside the residuals: at first there are no residuals.
 WEIGHT_OF_SPREAD = 0.5
+# After so many rewards, one more hardly moves the estimate, but any move makes a planner look at many pairs again. From
+# then on it is made with every 64th.
+REWARDS_ONE_BY_ONE = 1024.0
+REWARDS_AT_A_TIME = 64
 
 
 class Noise(enum.IntEnum):
@@ -34,18 +38,23 @@ def take_in_noise(settings, noise, statistics, arm, context, reward):
 
     The estimate is the root of (residuals + w * variance of all rewards) / (degrees of freedom + w): before any pair
     was played twice the spread of all rewards, in which the differences between pairs count as noise, and soon the
-    pooled residuals. It stays as it is until two rewards differ.
+    pooled residuals. It stays as it is until two rewards differ and, after many rewards, from one 64th to the next.
     """
     if len(noise) == 0:
         return
     pulls = statistics.by_pair[ByPair.PULLS, arm, context]
     if pulls > 0.0:
         residual = reward - statistics.by_pair[ByPair.MEAN, arm, context]
-        noise[Noise.RESIDUAL] += residual * residual * (pulls / (pulls + 1.0))
+        # A count that has faded below one is still of one reward, or more.
+        whole = max(pulls, 1.0)
+        noise[Noise.RESIDUAL] += residual * residual * (whole / (whole + 1.0))
         noise[Noise.FREEDOM] += 1.0
+    all_alike = noise[Noise.SPREAD] == 0.0
     noise[Noise.REWARDS] += 1.0
     deviation = reward - noise[Noise.MEAN]
     noise[Noise.MEAN] += deviation / noise[Noise.REWARDS]
     noise[Noise.SPREAD] += deviation * (reward - noise[Noise.MEAN])
-    if noise[Noise.SPREAD] > 0.0:
+    count = noise[Noise.REWARDS]
+    due = count <= REWARDS_ONE_BY_ONE or all_alike or int(count) & (REWARDS_AT_A_TIME - 1) == 0
+    if due and noise[Noise.SPREAD] > 0.0:
         settings[0].noise_scale = pooled_scale(noise)

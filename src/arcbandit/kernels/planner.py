@@ -23,11 +23,12 @@ from arcbandit.kernels.program import (
 )
 from arcbandit.kernels.same_share import Shared, make_shared
 from arcbandit.kernels.soft_floors import Soft, make_soft
-from arcbandit.kernels.unplayed import Kept, Unplayed, forget_plan, make_unplayed
+from arcbandit.kernels.unplayed import Kept, Unplayed, forget_coefficients, forget_plan, make_unplayed
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
 MEASURE_EVERY = 64
 PAIRS_PER_ROUND = 16
+FAR_OFF = 1e300  # a lean that none is near, though its products are finite
 
 
 class Place(enum.IntEnum):
@@ -144,6 +145,14 @@ def plan_again(planner, program, place, resumable, least_shortfall, allocation):
 def measure_soon(planner):
     """Measure scales before the next plan: weights may have moved far at once."""
     planner.workspace.counts[Count.SCALES_AGE] = -1
+
+
+@kernel
+def look_at_all(planner):
+    """Take up neither bounds nor sums over keys at the next plan: the coefficients of all pairs may have changed."""
+    planner.workspace.counts[Count.KEYS_KEPT] = 0
+    planner.workspace.scalars[Scalar.OBJECTIVE_LEAN_AT_BOUND] = FAR_OFF
+    forget_coefficients(planner.unplayed)
 
 
 @kernel

@@ -8,6 +8,7 @@ import numpy as np
 
 from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.inputs.values import checked_name, shown
+from arcbandit.policies.forgetting import contexts_counted
 from arcbandit.policies.growth import with_columns
 from arcbandit.policies.state import Name, State, estimated_probabilities, with_shape
 
@@ -35,7 +36,7 @@ def with_admitted(state: State, contexts: Iterable[Name]) -> State:
         return state
     _require_room(state, names)
     grown = with_columns(state, names)
-    counts = np.append(state.learner.statistics.context_counts, np.zeros(len(names)))
+    counts = np.append(contexts_counted(state.learner), np.zeros(len(names)))
     return with_shape(
         replace(grown, admitted=state.admitted + len(names)), estimated_probabilities(counts, state.dropped)
     )

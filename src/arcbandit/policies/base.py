@@ -18,15 +18,17 @@ from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, non_negative,
 from arcbandit.instance import Instance
 from arcbandit.policies import changes, growth, merging, snapshot
 from arcbandit.policies.admission import NEW, column_finder, require_at_work, with_admitted
+from arcbandit.policies.budget import KNOWN_AFTER, NO_BUDGET
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
 from arcbandit.policies.decisions import Decision, Decisions, decision_of
 from arcbandit.policies.dials import Dial
+from arcbandit.policies.forgetting import Window
 from arcbandit.policies.learner import Learner, Progress, Rows
 from arcbandit.policies.notices import FELL_SHORT, Notices
 from arcbandit.policies.problem import told_problem
 from arcbandit.policies.rounds import PACKED_NO_BATCH, PACKED_NO_LOG, Log, learn_nothing, make_batch
 from arcbandit.policies.state import Labels, Name, State, make_state, pulls_of
-from arcbandit.policies.status import Status, status_of
+from arcbandit.policies.status import Status, at_rest, status_of
 from arcbandit.policies.streams import stream_of_worker, system_seed
 
 if TYPE_CHECKING:
@@ -72,8 +74,14 @@ class Policy(metaclass=PolicyType):
     that every floor can get of its amount ("same_share"); in either case then the most revenue.
     With `admit_contexts` a context whose name was never seen is admitted when it comes, up to so many in all: for
     contexts that have names and whose probabilities are estimated.
-    `memory`, for rules that plan where rewards drift, is a half-life in rounds, after which a reward counts half. n is
-    then the sum of such weights, lowered sixteen times per half-life. None forgets nothing.
+    `memory`, for rules that plan where rewards drift, is a half-life in rounds, after which a reward counts half: n is
+    then the sum of such weights, lowered sixteen times per half-life. Or it is a `Window`, after whose rounds a reward
+    counts no more. A late reward is as old as its arrival. Estimated context probabilities forget likewise. None
+    forgets nothing.
+    `exploration_budget`, for rules that plan, is the share of a context's traffic that pairs not yet known may have
+    together, where others are known; a pair is known once its count n reaches `known_after`. The rest is planned over
+    known pairs alone, which keep the floors by themselves. 1 is no budget, as in the paper;
+    `SERVICE_EXPLORATION_BUDGET` is for a service.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2. With neither, or
     with "estimate", sigma is estimated from the rewards: their spread about the means of their pairs, pooled.
 
@@ -127,7 +135,9 @@ class Policy(metaclass=PolicyType):
         replan: str | int = "always",
         when_infeasible: Literal["least_shortfall", "same_share"] = "least_shortfall",
         admit_contexts: int = 0,
-        memory: float | None = None,
+        memory: float | Window | None = None,
+        exploration_budget: float = NO_BUDGET,
+        known_after: int = KNOWN_AFTER,
         seed: int | None = 0,
         epoch: int = 0,
         worker: int = 0,
@@ -144,6 +154,8 @@ class Policy(metaclass=PolicyType):
             when_infeasible=when_infeasible,
             admit_contexts=admit_contexts,
             memory=memory,
+            exploration_budget=exploration_budget,
+            known_after=known_after,
             seed=seed,
             epoch=epoch,
             worker=worker,
@@ -165,7 +177,7 @@ class Policy(metaclass=PolicyType):
         labels = Labels(blank.arms, blank.contexts, told.named_arms, told.named_contexts)
         columns = labels.contexts if told.named_contexts else tuple(range(blank.n_contexts))
         self._lock = threading.RLock()
-        self._notices = Notices()
+        self._notices = Notices(plans=self.plans)
         self._told = 0  # decisions that were returned to a caller
         self._state = make_state(
             configuration,
@@ -180,7 +192,7 @@ class Policy(metaclass=PolicyType):
     def _at_work(cls, state: State) -> Self:
         policy = object.__new__(cls)
         policy._lock = threading.RLock()
-        policy._notices = Notices()
+        policy._notices = Notices(plans=cls.plans)
         policy._told = int(state.learner.progress[Progress.DECISIONS])
         policy._state = state
         return policy
@@ -252,9 +264,19 @@ class Policy(metaclass=PolicyType):
         return self._state.configuration.admit_contexts
 
     @property
-    def memory(self) -> float | None:
-        """The half-life of rewards in rounds, if they are forgotten."""
+    def memory(self) -> float | Window | None:
+        """The half-life of rewards in rounds, or the window in which they count, if they are forgotten."""
         return self._state.configuration.memory
+
+    @property
+    def exploration_budget(self) -> float:
+        """The share of a context's traffic that pairs not yet known may have together; 1 is no budget."""
+        return self._state.configuration.exploration_budget
+
+    @property
+    def known_after(self) -> int:
+        """The count from which on a pair is known."""
+        return self._state.configuration.known_after
 
     @property
     def seed(self) -> int:
@@ -321,7 +343,6 @@ class Policy(metaclass=PolicyType):
         """The number of rewards seen of each pair, K x C; those that a prior stands for are not counted."""
         return pulls_of(self._state)
 
-    @locked
     def status(self, *, tolerance: float = 0.05) -> Status:
         """How it is: every promise with what is expected and earned, and what it knows of contexts and pairs.
 
@@ -338,7 +359,10 @@ class Policy(metaclass=PolicyType):
         >>> status.floors[1].name, status.floors[1].promised, round(status.floors[1].largest, 3)
         ('guest', 0.1, 0.333)
         """
-        return status_of(self._state, non_negative("tolerance", tolerance))
+        with self._lock:
+            state = at_rest(self._state)
+        # Every floor asks for a plan; decisions do not wait for them.
+        return status_of(state, non_negative("tolerance", tolerance))
 
     @locked
     def __repr__(self) -> str:
@@ -363,12 +387,12 @@ class Policy(metaclass=PolicyType):
                 column = self._state.labels.context(context)
             try:
                 arm, probability, t, number, outcome = decide(numbers, column, PACKED_NO_BATCH)
-                if (outcome & FELL_SHORT) != self._notices.short:
-                    self._notices.notice(self._state, outcome)
             except BaseException:
                 self._take_back_decisions()
                 raise
             self._told = number
+            if (outcome & FELL_SHORT) != self._notices.short or number >= self._notices.next_look:
+                self._notices.notice(self._state, outcome, t, number)
         return decision_of((arms[arm], probability, context, t, number, outcome))
 
     def decide_many(self, contexts: Iterable[Name]) -> Decisions:
@@ -382,20 +406,26 @@ class Policy(metaclass=PolicyType):
             empty = make_batch(columns)
             return Decisions(*empty[1:3], given, *empty[3:], 1, self._state.labels)
         with self._lock:
+            if self._state.dropped:
+                require_at_work(self._state, columns[columns >= 0].tolist())
             columns = self._with_new(given, columns)
             state = self._state
-            require_at_work(state, columns.tolist() if state.dropped else ())
             batch = make_batch(columns)
             try:
-                *_, last, outcome = state.kernels.decide(state.numbers, 0, packed(batch))
-                if (outcome & FELL_SHORT) != self._notices.short:
-                    self._notices.notice(state, outcome)
+                _, _, t, last, outcome = state.kernels.decide(state.numbers, 0, packed(batch))
             except BaseException:
                 self._take_back_decisions()
                 raise
             self._told = last
+            if (outcome & FELL_SHORT) != self._notices.short or last >= self._notices.next_look:
+                self._notices.notice(state, outcome, t, last)
         first = last - len(given) + 1
         return Decisions(*batch[1:3], given, *batch[3:], first, state.labels)
+
+    def _become(self, state: State) -> None:
+        """Go on in a changed state, of which everything is said anew."""
+        self._state = state
+        self._notices.forget()
 
     def _take_back_decisions(self) -> None:
         """Undo decisions that never reached the caller because of an interrupt right after the kernel."""
@@ -539,13 +569,13 @@ class Policy(metaclass=PolicyType):
         With a prior it is not: it starts as if it had been seen `prior_pulls` times with a mean reward of `prior_mean`,
         one number or one per context. `pulls` counts rewards alone, so not these.
         """
-        self._state = growth.with_arm(self._state, name, floor, available, prior_mean, prior_pulls)
+        self._become(growth.with_arm(self._state, name, floor, available, prior_mean, prior_pulls))
         return self.arms[-1]
 
     @locked
     def retire_arm(self, arm: Name) -> None:
         """Stop playing an arm and drop its floor; rewards that still arrive for it are counted."""
-        self._state = growth.without_arm(self._state, arm)
+        self._become(growth.without_arm(self._state, arm))
 
     @locked
     def return_arm(self, arm: Name, floor: float = 0.0, *, available: "Column | None" = None) -> None:
@@ -553,12 +583,12 @@ class Policy(metaclass=PolicyType):
 
         `available` says otherwise. What a rule keeps of an arm besides its rewards, such as a queue, starts from zero.
         """
-        self._state = changes.with_returned_arm(self._state, arm, floor, available)
+        self._become(changes.with_returned_arm(self._state, arm, floor, available))
 
     @locked
     def set_available(self, arm: Name | None, context: Name | None, available: bool) -> None:
         """Say whether an arm may be played in a context from now on; None stands for all arms, or all contexts."""
-        self._state = changes.with_available(self._state, arm, context, available)
+        self._become(changes.with_available(self._state, arm, context, available))
 
     @locked
     def add_context(self, name: Name | None = None, probability: float | None = None) -> Name:
@@ -566,7 +596,8 @@ class Policy(metaclass=PolicyType):
 
         With the name, or the index, of a context that was dropped, that one is taken back with what was learnt of it.
         """
-        before, self._state = self._state, growth.with_context(self._state, name, probability)
+        before = self._state
+        self._become(growth.with_context(before, name, probability))
         taken_back = before.dropped - self._state.dropped
         return self.contexts[min(taken_back, default=-1)]
 
@@ -576,32 +607,40 @@ class Policy(metaclass=PolicyType):
 
         Its probability becomes 0 and goes to the others in proportion, or estimates leave it out. Its column stays.
         """
-        self._state = changes.without_context(self._state, context)
+        self._become(changes.without_context(self._state, context))
 
     @locked
     def set_context_probabilities(self, context_probabilities: "Column") -> None:
         """Set the probabilities of all contexts that were not dropped, labelled or in order."""
-        self._state = changes.with_probabilities(self._state, context_probabilities)
+        self._become(changes.with_probabilities(self._state, context_probabilities))
+
+    @locked
+    def set_exploration_budget(self, exploration_budget: float, known_after: int | None = None) -> None:
+        """Hold pairs that are not yet known to another share of each context, 1 for no budget.
+
+        The count from which on a pair is known stays, unless `known_after` gives another.
+        """
+        self._become(changes.with_budget(self._state, exploration_budget, known_after))
 
     @locked
     def set_floor(self, arm_or_group: Name, floor: float) -> None:
         """Change the floor of an arm or, by its name, of a group."""
-        self._state = growth.with_floor(self._state, arm_or_group, floor)
+        self._become(growth.with_floor(self._state, arm_or_group, floor))
 
     @locked
     def add_group(self, name: str, arms: Iterable[Name], floor: float) -> None:
         """Guarantee a total revenue per round to a further group of arms."""
-        self._state = changes.with_new_group(self._state, name, arms, floor)
+        self._become(changes.with_new_group(self._state, name, arms, floor))
 
     @locked
     def set_group(self, name: str, *, arms: Iterable[Name] | None = None, floor: float | None = None) -> None:
         """Change the members of a group, its floor, or both."""
-        self._state = changes.with_group(self._state, name, arms, floor)
+        self._become(changes.with_group(self._state, name, arms, floor))
 
     @locked
     def remove_group(self, name: str) -> None:
         """Drop the floor of a group."""
-        self._state = changes.without_group(self._state, name)
+        self._become(changes.without_group(self._state, name))
 
     def merge(self, other: "Policy | Mapping[str, Any]", *, since: "Policy | Mapping[str, Any] | None" = None) -> None:
         """Take in what another policy of the same class, arms and contexts has seen, as if this one had seen it too.

@@ -14,7 +14,10 @@ from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.floors import Floors, GroupFloor, named_groups
 from arcbandit.inputs.arrays import summing_to_one, vector
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
-from arcbandit.inputs.values import listed, non_negative, shown, truth
+from arcbandit.inputs.similar import did_you_mean
+from arcbandit.inputs.values import listed, non_negative, shown, truth, whole
+from arcbandit.policies.configuration import checked_budget
+from arcbandit.policies.forgetting import contexts_counted
 from arcbandit.policies.growth import flags_by_context, require_arms, with_amount
 from arcbandit.policies.state import Name, State, estimated_probabilities, forget_arm, with_shape
 
@@ -68,7 +71,7 @@ def without_context(state: State, context: Name) -> State:
     if len(dropped) == len(state.labels.contexts):
         raise InvalidInputError(f"context {context!r} must not be dropped: it is the only one left.")
     if state.configuration.estimate_contexts:
-        probabilities = estimated_probabilities(state.learner.statistics.context_counts, dropped)
+        probabilities = estimated_probabilities(contexts_counted(state.learner), dropped)
     else:
         probabilities = _probabilities(state)
         probabilities[column] = 0.0
@@ -92,6 +95,15 @@ def with_probabilities(state: State, given: "Column") -> State:
     probabilities = np.zeros(len(labels.contexts))
     probabilities[at_work] = summing_to_one(field, shares)
     return with_shape(state, probabilities)
+
+
+def with_budget(state: State, exploration_budget: Any, known_after: Any) -> State:
+    """Another exploration budget; the count from which on pairs are known stays if None is given for it."""
+    configuration = state.configuration
+    budget = checked_budget(configuration.kind, exploration_budget)
+    count = configuration.known_after if known_after is None else whole("known_after", known_after, 1)
+    changed = replace(configuration, exploration_budget=budget, known_after=count)
+    return with_shape(replace(state, configuration=changed), _probabilities(state))
 
 
 def with_new_group(state: State, name: str, arms: Iterable[Name], floor: Any) -> State:
@@ -142,7 +154,7 @@ def _place_of_group(state: State, name: Any) -> int:
     names = [group.name for group in state.floors.groups]
     if not isinstance(name, str) or name not in names:
         known = f"known are {listed(names)}" if names else "there are none"
-        raise UnknownNameError(f"There is no group {shown(name)}; {known}.")
+        raise UnknownNameError(f"There is no group {shown(name)}{did_you_mean(name, names)}; {known}.")
     return names.index(name)
 
 

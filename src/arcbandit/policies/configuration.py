@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import (
-    LONGEST_HORIZON,
     choice,
     instance_of,
     is_count,
@@ -20,7 +19,9 @@ from arcbandit.inputs.values import (
     whole,
 )
 from arcbandit.instance import Instance
+from arcbandit.policies.budget import KNOWN_AFTER, LEAST_BUDGET, NO_BUDGET
 from arcbandit.policies.dials import bounds_of_rewards
+from arcbandit.policies.forgetting import Window, checked_memory, memory_label
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Table
@@ -49,7 +50,9 @@ class Configuration:
     replan: str | int = "always"
     when_infeasible: str = LEAST_SHORTFALL
     admit_contexts: int = 0
-    memory: float | None = None
+    memory: float | Window | None = None
+    exploration_budget: float = NO_BUDGET
+    known_after: int = KNOWN_AFTER
     seed: int | None = 0
     epoch: int = 0
     worker: int = 0
@@ -72,11 +75,16 @@ class Configuration:
         return self.noise_scale == ESTIMATE or (self.noise_scale is None and self.reward_bounds is None)
 
     @property
+    def has_budget(self) -> bool:
+        """Whether pairs that are not yet known are held to a share of the traffic."""
+        return self.exploration_budget < NO_BUDGET
+
+    @property
     def label(self) -> str:
         """The name, the dials that are not at their default, and what else makes it play differently.
 
         p=? if context probabilities are estimated, σ=? if sigma is, same_share if floors out of reach all get the same
-        share, replan if it does not plan always, and memory if it forgets.
+        share, replan if it does not plan always, memory if it forgets, and budget if exploration has one.
         """
         changed = [
             f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
@@ -92,7 +100,11 @@ class Configuration:
         if self.replan != "always":
             changed.append(f"replan={self.replan}")
         if self.memory is not None:
-            changed.append(f"memory={self.memory:g}")
+            changed.append(memory_label(self.memory))
+        if self.has_budget:
+            changed.append(f"budget={self.exploration_budget:g}")
+            if self.known_after != KNOWN_AFTER:
+                changed.append(f"known_after={self.known_after}")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":
@@ -150,6 +162,8 @@ class Configuration:
             "when_infeasible": self.when_infeasible,
             "admit_contexts": self.admit_contexts,
             "memory": self.memory,
+            "exploration_budget": self.exploration_budget,
+            "known_after": self.known_after,
             "seed": self.seed,
             "epoch": self.epoch,
             "worker": self.worker,
@@ -163,9 +177,17 @@ class Configuration:
         return f"{self.kind.__name__}({shown_dials(self)})"
 
 
+SHOWN = ("replan", "when_infeasible", "memory", "exploration_budget", "known_after", "estimate_contexts")
+
+
 def shown_dials(configuration: Configuration) -> str:
-    """The dials as a constructor takes them."""
-    return ", ".join(f"{name}={value!r}" for name, value in configuration.dial_values.items())
+    """The dials as a constructor takes them, and settings that are not as usual."""
+    values = dict(configuration.dial_values)
+    for name in SHOWN:
+        value = getattr(configuration, name)
+        if value != Configuration.__dataclass_fields__[name].default:
+            values[name] = value
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
 def configured(
@@ -180,6 +202,8 @@ def configured(
     when_infeasible: Any = LEAST_SHORTFALL,
     admit_contexts: Any = 0,
     memory: Any = None,
+    exploration_budget: Any = NO_BUDGET,
+    known_after: Any = KNOWN_AFTER,
     seed: Any = 0,
     epoch: Any = 0,
     worker: Any = 0,
@@ -199,7 +223,9 @@ def configured(
         replan=_checked_replan(kind, replan),
         when_infeasible=_checked_when_infeasible(kind, when_infeasible),
         admit_contexts=whole("admit_contexts", admit_contexts, 0),
-        memory=_checked_memory(kind, memory),
+        memory=checked_memory(kind, memory),
+        exploration_budget=checked_budget(kind, exploration_budget),
+        known_after=whole("known_after", known_after, 1),
         seed=None if seed is None else whole("seed", seed, 0),
         epoch=whole("epoch", epoch, 0),
         worker=whole("worker", worker, 0),
@@ -245,16 +271,17 @@ def _checked_when_infeasible(kind: "type[Policy]", chosen: Any) -> str:
     return str(chosen)
 
 
-def _checked_memory(kind: "type[Policy]", memory: Any) -> float | None:
-    if memory is None:
-        return None
-    if not is_real(memory) or not 1.0 <= memory <= LONGEST_HORIZON:
+def checked_budget(kind: "type[Policy]", budget: Any) -> float:
+    """The share of a context that pairs not yet known may have together, checked for a class of policies."""
+    if not is_real(budget) or not LEAST_BUDGET <= budget <= NO_BUDGET:
         raise InvalidInputError(
-            f"memory must be None or a half-life of 1 to {LONGEST_HORIZON} rounds, got {shown(memory)}."
+            f"exploration_budget must be a share from {LEAST_BUDGET:g} to 1, which is no budget, got {shown(budget)}."
         )
-    if not kind.plans:
-        raise InvalidInputError(f"memory must be None for {kind.__name__}, which does not plan, got {memory!r}.")
-    return float(memory)
+    if budget < NO_BUDGET and not kind.plans:
+        raise InvalidInputError(
+            f"exploration_budget must be 1 for {kind.__name__}, which does not plan, got {shown(budget)}."
+        )
+    return float(budget)
 
 
 def _checked_dials(kind: "type[Policy]", given: Mapping[str, Any]) -> dict[str, Any]:

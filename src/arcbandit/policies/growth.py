@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.errors import InvalidInputError
+from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.floors import FloorKind, Floors, GroupFloor, without_zeros
 from arcbandit.inputs.arrays import flags, vector
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
+from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import amount, checked_name, is_real, is_whole, non_negative, real, shown
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.planner import start_over
+from arcbandit.policies.forgetting import Window, contexts_counted
 from arcbandit.policies.learner import Progress
 from arcbandit.policies.state import (
     LEAST_PRIOR_PULLS,
@@ -95,7 +97,7 @@ def with_context(state: State, name: Name | None, probability: Any) -> State:
     probabilities[: len(labels.contexts)] = state.learner.problem.context_probabilities * (1.0 - share)
     probabilities[column] = share
     if state.configuration.estimate_contexts and column < len(labels.contexts):
-        probabilities = estimated_probabilities(state.learner.statistics.context_counts, taken_back.dropped)
+        probabilities = estimated_probabilities(contexts_counted(state.learner), taken_back.dropped)
     return with_shape(taken_back, probabilities)
 
 
@@ -132,6 +134,9 @@ def with_floor(state: State, arm_or_group: Name, floor: Any) -> State:
     if isinstance(arm_or_group, str) and arm_or_group in groups:
         row = floors.n_arms + groups.index(arm_or_group)
     else:
+        hint = did_you_mean(arm_or_group, groups)
+        if hint and arm_or_group not in state.labels.arms:
+            raise UnknownNameError(f"There is no arm or group {shown(arm_or_group)}{hint}.")
         row = state.labels.arm(arm_or_group)
         if row in state.retired:
             raise InvalidInputError(f"arm {arm_or_group!r} is retired and can have no floor.")
@@ -197,6 +202,8 @@ def _prior_of(state: State, mean: Any, pulls: Any) -> NDArray[np.float64]:
     if mean is None or pulls is None:
         missing = "prior_mean" if mean is None else "prior_pulls"
         raise InvalidInputError(f"prior_mean and prior_pulls must be given together, got no {missing}.")
+    if isinstance(state.configuration.memory, Window):
+        raise InvalidInputError("prior_mean must be None with a Window as memory, which has no round for a prior.")
     weight = real("prior_pulls", pulls)
     if not LEAST_PRIOR_PULLS <= weight <= MOST_PRIOR_PULLS:
         raise InvalidInputError(

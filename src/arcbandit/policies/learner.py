@@ -6,11 +6,13 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from arcbandit.compilation.compile import kernel
-from arcbandit.kernels.confidence import Statistics
-from arcbandit.kernels.fading import fade
-from arcbandit.kernels.planner import Planner
-from arcbandit.kernels.unplayed import forget_coefficients
+from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.budget import Budget
+from arcbandit.kernels.confidence import Statistics, record_reward
+from arcbandit.kernels.fading import Fading, fade
+from arcbandit.kernels.noise import take_in_noise
+from arcbandit.kernels.planner import Planner, look_at_all
+from arcbandit.kernels.window import leave_window, record_in_window, see_in_window
 
 
 class Outcome(enum.IntEnum):
@@ -20,7 +22,7 @@ class Outcome(enum.IntEnum):
     FELL_BACK = 1  # the rule's own problem was infeasible, LP(UCB, UCB) was used
     FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan of least shortfall or of the same share was used
     STOOD_STILL = 4  # the solver found nothing, every arm is equally likely
-    EXPLORED = 8  # some context still has arms that were never played
+    EXPLORED = 8  # some context has arms that were never played, or pairs were held to the exploration budget
 
 
 class Progress(enum.IntEnum):
@@ -90,8 +92,10 @@ class Learner(NamedTuple):
     memory: Memory
     planner: Planner  # an empty tuple in its place, if the rule does not plan
     noise: np.ndarray  # float64, by Noise; an empty tuple in its place, if sigma is given
+    past: Fading  # or a Window, for a policy that forgets; an empty tuple in its place for others
     progress: np.ndarray  # int64, by Progress
     allocation: np.ndarray  # w(t), float64, shape (K, C)
+    budget: Budget  # an empty tuple in its place, unless exploration has a budget
 
 
 class Stream(NamedTuple):
@@ -139,14 +143,14 @@ def record_of(values: Mapping[str, float]) -> np.ndarray:
 
 
 @kernel
-def estimate_probabilities(settings, statistics, probabilities):
-    """Estimate the probabilities of the contexts, if they are not known.
+def estimate_probabilities(settings, statistics, counts, probabilities):
+    """Estimate the probabilities of the contexts from how often each came, if they are not known.
 
     The estimate is the share of rounds seen, with a prior weight of one round spread evenly, so that a context that
     has not occurred yet is planned for. Contexts that were dropped are left out.
     """
     if settings[0].estimate_contexts != 0.0:
-        counts, dropped = statistics.context_counts, statistics.dropped
+        dropped = statistics.dropped
         at_work = 0
         total = 1.0
         for other in range(counts.shape[0]):
@@ -174,22 +178,66 @@ def set_next_plan(learner, t):
 
 
 @kernel
-def pass_rounds(learner, before, now):
-    """Let old rewards lose weight as the rounds after `before` go by, up to `now`; for rules that plan."""
-    every = learner.settings[0].fade_every
-    blocks = now // every - before // every
-    if blocks > 0:
-        fade(learner.statistics, learner.settings[0].fade_share ** float(blocks))
-        forget_coefficients(learner.planner.unplayed)  # more than one has changed
-
-
-def forgets(learner: Learner) -> bool:
-    """Whether old rewards lose weight."""
-    return bool(learner.settings[0].fade_every != 0)
-
-
-@kernel
 def observe_context(settings, statistics, probabilities, context):
     """Count a context and, if their probabilities are not known, estimate them again."""
     statistics.context_counts[context] += 1.0
-    estimate_probabilities(settings, statistics, probabilities)
+    estimate_probabilities(settings, statistics, statistics.context_counts, probabilities)
+
+
+# Policies that forget. A kernel asks for the length of `past` first: it is part of the type, so the compiler leaves out
+# what is not for fading (three fields) or for a window.
+
+
+def forgets(learner: Learner) -> bool:
+    """Whether old rewards lose weight, or leave a window."""
+    return len(learner.past) > 0
+
+
+@rare_kernel
+def fade_until(learner, past, now):
+    """Lower all counts by the blocks of rounds that have gone by up to `now`."""
+    every = learner.settings[0].fade_every
+    blocks = 1 + (now - past.next_fade[0]) // every
+    past.next_fade[0] += blocks * every
+    fade(learner.statistics, past.by_context, learner.settings[0].fade_share ** float(blocks))
+    look_at_all(learner.planner)
+
+
+@kernel
+def pass_rounds(learner, past, now):
+    """Let old rewards lose weight, or leave, as the rounds go by up to `now`; for rules that plan."""
+    if len(past) == 3:
+        if now >= past.next_fade[0]:
+            fade_until(learner, past, now)
+        return
+    if leave_window(learner.statistics, past, now):
+        learner.progress[Progress.ALL_PLAYED] = 0
+
+
+@kernel
+def see_context(learner, past, context, now):
+    """Count a context of round `now`, also among those from which probabilities are estimated, if they are."""
+    learner.statistics.context_counts[context] += 1.0
+    if learner.settings[0].estimate_contexts != 0.0:
+        if len(past) == 3:
+            past.by_context[context] += 1.0
+            return
+        see_in_window(past, context, now)
+
+
+@kernel
+def estimate_again(learner, past):
+    """Estimate the probabilities of the contexts from those that are not forgotten, if they are not known."""
+    estimate_probabilities(learner.settings, learner.statistics, past.by_context, learner.problem.context_probabilities)
+
+
+@kernel
+def take_in_reward(learner, past, arm, context, reward, now):
+    """Take a reward that came in round `now` into the estimate of sigma and the statistics."""
+    take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
+    past.earned[arm] += reward
+    if len(past) == 3:
+        record_reward(learner.statistics, arm, context, reward)
+        return
+    if record_in_window(learner.statistics, past, arm, context, reward, now):
+        learner.progress[Progress.ALL_PLAYED] = 0

@@ -69,6 +69,8 @@ def merged(state: State, other: State, since: State | None) -> State:
     by_pair[ByPair.INVERSE_ROOT] = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=pulls > 0.0)
     changed.learner.statistics.context_counts[:] = both.contexts
     changed.learner.progress[[Progress.DECISIONS, Progress.REWARDS]] = both.counters
+    # The plan in force stays as old as it was.
+    changed.learner.progress[Progress.PLANNED_AT] += both.counters[0] - ours.counters[0]
     if state.configuration.estimates_noise:
         prior = state.prior[Prior.PULLS]
         none = np.zeros_like(state.learner.noise)

@@ -18,12 +18,15 @@ from arcbandit.policies.learner import (
     Outcome,
     Progress,
     Stream,
+    estimate_again,
     estimate_probabilities,
     forgets,
     keeps_plan,
     observe_context,
     pass_rounds,
+    see_context,
     set_next_plan,
+    take_in_reward,
 )
 
 # Placeholders for a rule's kernels in the functions below: `bound` gives each rule copies with its own.
@@ -103,11 +106,17 @@ def decide(numbers, context, batch_numbers):
         t = max(progress[Progress.DECISIONS], progress[Progress.REWARDS]) + 1
         number = progress[Progress.DECISIONS] + 1
         if FORGETS:
-            pass_rounds(learner, t - 1, max(number, progress[Progress.REWARDS]))
+            now = max(number, progress[Progress.REWARDS])
+            pass_rounds(learner, learner.past, now)
+            see_context(learner, learner.past, context, now)
         if keeps_plan(learner, t):
-            learner.statistics.context_counts[context] += 1.0
+            if not FORGETS:
+                learner.statistics.context_counts[context] += 1.0
         else:
-            observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+            if FORGETS:
+                estimate_again(learner, learner.past)
+            else:
+                observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
             # Random numbers depend on the decision's number, confidence bounds on t. The two differ: rewards that
             # arrive in batches, or from elsewhere, advance t without a decision, and t may stay the same from one
             # decision to the next.
@@ -138,20 +147,33 @@ def learn(numbers, context, arm, reward, log_numbers):
         if PLANS:  # noqa: SIM102, the compiler leaves out what stands under a constant alone
             if learner.settings[0].estimate_contexts != 0.0:
                 measure_soon(learner.planner)
-        for place in range(many):
-            learner.statistics.context_counts[log.contexts[place]] += 1.0
-        estimate_probabilities(learner.settings, learner.statistics, learner.problem.context_probabilities)
+        if not FORGETS:
+            for place in range(many):
+                learner.statistics.context_counts[log.contexts[place]] += 1.0
+            estimate_probabilities(
+                learner.settings,
+                learner.statistics,
+                learner.statistics.context_counts,
+                learner.problem.context_probabilities,
+            )
     for place in range(max(1, many)):
         if many > 0:
             context = log.contexts[place]
             arm = log.arms[place]
             reward = log.rewards[place]
         if FORGETS:
-            decided, heard = learner.progress[Progress.DECISIONS], learner.progress[Progress.REWARDS] + place
-            pass_rounds(learner, max(decided, heard), max(decided, heard + 1))
-        take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
-        record_reward(learner.statistics, arm, context, reward)
+            now = max(learner.progress[Progress.DECISIONS], learner.progress[Progress.REWARDS] + place + 1)
+            pass_rounds(learner, learner.past, now)
+            if log.counted:
+                see_context(learner, learner.past, context, now)
+            take_in_reward(learner, learner.past, arm, context, reward, now)
+        else:
+            take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
+            record_reward(learner.statistics, arm, context, reward)
         rule_learn(learner, context, arm, reward)
+    if FORGETS:  # noqa: SIM102, likewise
+        if log.counted:
+            estimate_again(learner, learner.past)
     learner.progress[Progress.REWARDS] += max(1, many)
 
 

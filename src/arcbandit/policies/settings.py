@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from arcbandit.floors import GroupFloor
+from arcbandit.policies.forgetting import Window
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Table
@@ -47,7 +48,9 @@ class Settings(TypedDict, total=False):
     replan: Replan
     when_infeasible: Literal["least_shortfall", "same_share"]
     admit_contexts: int
-    memory: float | None
+    memory: float | Window | None
+    exploration_budget: float
+    known_after: int
     seed: int | None
     epoch: int
     worker: int

@@ -13,6 +13,7 @@ from arcbandit.floors import FloorKind, GroupFloor
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import planner_state, restore_planner
 from arcbandit.policies.configuration import configured
+from arcbandit.policies.forgetting import memory_document, memory_of_document, past_document, restore_past
 from arcbandit.policies.learner import Progress, Rows
 from arcbandit.policies.problem import told_problem
 from arcbandit.policies.snapshot_checks import FORMAT, PARTS, VERSION, check_snapshot
@@ -62,7 +63,9 @@ def _configuration(state: State) -> dict[str, Any]:
         "worker": configuration.worker,
         "replan": configuration.replan,
         "when_infeasible": configuration.when_infeasible,
-        "memory": configuration.memory,
+        "memory": memory_document(configuration.memory),
+        "exploration_budget": configuration.exploration_budget,
+        "known_after": configuration.known_after,
     }
 
 
@@ -77,6 +80,7 @@ def _statistics(state: State) -> dict[str, Any]:
         "context_counts": learner.statistics.context_counts.tolist(),
         "noise": _noise(state),
         "prior": state.prior.tolist(),
+        "past": past_document(learner),
         "memory": {
             part: {row.name.lower(): values[row].tolist() for row in kind or ()}
             for part, kind, values in _kept(state.configuration.kind.rows, learner.memory)
@@ -113,6 +117,7 @@ def _planner(state: State) -> dict[str, Any]:
         "planned_at": int(learner.progress[Progress.PLANNED_AT]),
         "outcome": int(learner.progress[Progress.OUTCOME]),
         "basis": planner_state(learner.planner) if state.configuration.kind.plans else None,
+        "known_basis": planner_state(learner.budget.planner) if state.configuration.has_budget else None,
     }
 
 
@@ -147,7 +152,9 @@ def _restored(
         replan=given["replan"],
         when_infeasible=given["when_infeasible"],
         admit_contexts=given["admit_contexts"],
-        memory=given["memory"],
+        memory=memory_of_document(given["memory"]),
+        exploration_budget=given["exploration_budget"],
+        known_after=given["known_after"],
         seed=given["seed"],
         epoch=given["epoch"],
         worker=given["worker"],
@@ -185,9 +192,12 @@ def _restored(
     if noise is not None:
         learner.settings[0].noise_scale = noise["scale"]
         learner.noise[:] = [noise[place.name.lower()] for place in Noise]
+    restore_past(learner, statistics["past"])
     learner.allocation[:] = planner["allocation"]
     if kind.plans:
         restore_planner(learner.planner, planner["basis"])
+    if configuration.has_budget:
+        restore_planner(learner.budget.planner, planner["known_basis"])
     return replace(
         state,
         allowed=allowed,

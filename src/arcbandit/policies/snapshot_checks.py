@@ -19,8 +19,10 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import Place, SoftPlace
 from arcbandit.kernels.program import Column
+from arcbandit.policies.budget import NO_BUDGET
 from arcbandit.policies.configuration import ESTIMATE
 from arcbandit.policies.learner import Outcome
+from arcbandit.policies.snapshot_past import check_memory, check_past
 from arcbandit.policies.state import LEAST_PRIOR_PULLS, MOST_PRIOR_PULLS, Prior, playable, rewards_seen
 
 if TYPE_CHECKING:
@@ -116,7 +118,7 @@ def number_or_estimate(where: str, value: Any, size: Size) -> None:
 
 
 def anything(where: str, value: Any, size: Size) -> None:
-    """What is checked elsewhere: the head by `check_snapshot`, the dials by the policy, which knows them."""
+    """What is checked elsewhere: the head by `check_snapshot`, the dials by the policy, which knows them, and so on."""
 
 
 FORMAT = "arcbandit-policy"
@@ -149,7 +151,9 @@ CONFIGURATION: dict[str, Check] = {
     "worker": whole_number(0),
     "replan": replan,
     "when_infeasible": text,
-    "memory": optional(number),
+    "memory": optional(check_memory),
+    "exploration_budget": number,
+    "known_after": whole_number(1),
 }
 STATISTICS: dict[str, Check] = {
     "version": anything,
@@ -160,6 +164,7 @@ STATISTICS: dict[str, Check] = {
     "context_counts": list_of(number, "contexts"),
     "noise": optional(table(scale=number, **{place.name.lower(): number for place in Noise})),
     "prior": list_of(number, 2, "arms", "contexts"),
+    "past": anything,
     "memory": anything,
 }
 PLANNER: dict[str, Check] = {
@@ -170,6 +175,7 @@ PLANNER: dict[str, Check] = {
     "planned_at": whole_number(0, MOST_ROUNDS),
     "outcome": whole_number(0, sum(Outcome)),
     "basis": anything,
+    "known_basis": anything,
 }
 BASIS = table(
     key=list_of(whole_number(-1), "places", "contexts"),
@@ -229,16 +235,24 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
         BASIS("snapshot['planner']['basis']", planner["basis"], size)
     elif planner["basis"] is not None:
         _refuse("snapshot['planner']['basis']", "None for a rule that does not plan", planner["basis"])
+    has_budget = configuration["exploration_budget"] != NO_BUDGET
+    if has_budget:
+        BASIS("snapshot['planner']['known_basis']", planner["known_basis"], size)
+    elif planner["known_basis"] is not None:
+        _refuse("snapshot['planner']['known_basis']", "None without an exploration budget", planner["known_basis"])
     if n_arms and n_contexts:  # if not, the constructor says so
         _check_retired(configuration)
         _check_contexts(configuration)
         _check_prior(configuration, statistics)
         _check_statistics(configuration, statistics)
         _check_noise(configuration, statistics)
+        check_past(configuration, statistics)
         _check_allocation(configuration, planner)
         _check_progress(configuration, statistics, planner, kind.plans)
         if kind.plans:
-            _check_basis(planner["basis"], size)
+            _check_basis("basis", planner["basis"], size)
+        if has_budget:
+            _check_basis("known_basis", planner["known_basis"], size)
 
 
 def _check_fields(where: str, value: Any, checks: Mapping[str, Check], size: Size) -> None:
@@ -373,10 +387,10 @@ def _check_progress(
     _require("planner.planned_at", planner["planned_at"] <= decided, f"at most {decided}", planner["planned_at"])
 
 
-def _check_basis(basis: Mapping[str, Any], size: Size) -> None:
+def _check_basis(name: str, basis: Mapping[str, Any], size: Size) -> None:
     """The pairs and rows that the planner will look up, and the scales, which must not cause rounding."""
-    key, slot_arm, slot_context = (np.array(basis[name]) for name in ("key", "slot_arm", "slot_context"))
-    where = "planner.basis"
+    key, slot_arm, slot_context = (np.array(basis[part]) for part in ("key", "slot_arm", "slot_context"))
+    where = f"planner.{name}"
     _require_all(f"{where}.key", key < size.arms, f"arms below {size.arms}, or -1", key)
     _require_all(f"{where}.slot_context", slot_context < size.contexts, f"contexts below {size.contexts}", slot_context)
     limit = np.where(slot_context >= 0, size.arms, size.rows)

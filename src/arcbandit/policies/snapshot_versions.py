@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from arcbandit.policies.budget import KNOWN_AFTER, NO_BUDGET
 from arcbandit.policies.configuration import LEAST_SHORTFALL
 from arcbandit.policies.snapshot_checks import PARTS, VERSION
 
@@ -34,7 +35,10 @@ LATER_SETTINGS: dict[str, Any] = {
     "admit_contexts": 0,
     "admitted": 0,
     "memory": None,
+    "exploration_budget": NO_BUDGET,
+    "known_after": KNOWN_AFTER,
 }
+LATER_OF_PLANNER = ("planned_at", "outcome", "known_basis")
 HEAD = ("format", "version", "policy")
 OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocation", "statistics", "memory", "scales")
 
@@ -111,11 +115,12 @@ def _with_later_settings(snapshot: Any) -> Any:
     if not _is_version(snapshot, VERSION):
         return snapshot
     parts = {part: snapshot.get(part) for part in PARTS}
-    if _is_earlier(parts["statistics"], 1, ("noise", "prior")):
+    if _is_earlier(parts["statistics"], 1, ("noise", "prior", "past")):
         parts["statistics"] = _with_prior(parts["statistics"], _table(snapshot, "configuration").get("available"))
-    if _is_earlier(parts["planner"], 1, ("planned_at", "outcome")):
+    if _is_earlier(parts["planner"], 1, LATER_OF_PLANNER):
         last = _table(snapshot, "statistics").get("decisions")
-        parts["planner"] = {**parts["planner"], "planned_at": last, "outcome": 0, "version": 2}
+        later = {"planned_at": last, "outcome": 0, "known_basis": None}
+        parts["planner"] = {**parts["planner"], **later, "version": 2}
     if _is_earlier(parts["configuration"], 2, LATER_SETTINGS):
         noise = _table(parts, "statistics").get("noise")
         parts["configuration"] = _with_changes(parts["configuration"], estimates_noise=noise is not None)
@@ -143,11 +148,11 @@ def _with_changes(configuration: Mapping[str, Any], *, estimates_noise: bool) ->
 
 
 def _with_prior(statistics: Mapping[str, Any], available: Any) -> Mapping[str, Any]:
-    """Version 1 of the statistics as version 2: pairs had no prior, and sigma was given."""
+    """Version 1 of the statistics as version 2: pairs had no prior, sigma was given, and nothing forgotten."""
     if type(available) is not list or not all(type(row) is list for row in available):
         return statistics
     prior = [[[0.0] * len(row) for row in available] for _ in range(2)]
-    return {**statistics, "noise": None, "prior": prior, "version": 2}
+    return {**statistics, "noise": None, "prior": prior, "past": None, "version": 2}
 
 
 def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:

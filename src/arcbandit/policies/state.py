@@ -12,11 +12,14 @@ from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import index_of
+from arcbandit.kernels.budget import make_budget
 from arcbandit.kernels.confidence import ByPair, make_statistics
 from arcbandit.kernels.fading import block_of, share_of
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import make_planner
+from arcbandit.policies.budget import allocating_kernel
 from arcbandit.policies.configuration import SAME_SHARE, Configuration
+from arcbandit.policies.forgetting import Window, make_past, with_past
 from arcbandit.policies.learner import (
     SETTINGS,
     KnownProblem,
@@ -104,7 +107,8 @@ class State:
     def kernels(self) -> WorkKernels:
         """The compiled rounds of the rule, loaded or compiled on first use."""
         kind = self.configuration.kind
-        return work_kernels(kind.allocate, kind.learn, kind.plans, self.work)
+        allocate = allocating_kernel(kind.allocate, self.learner)
+        return work_kernels(allocate, kind.learn, kind.plans, self.work)
 
     @functools.cached_property
     def hot(self) -> tuple[Any, ...]:
@@ -174,10 +178,15 @@ def make_learner(
     progress = np.zeros(len(Progress), dtype=np.int64)
     progress[Progress.NEXT_PLAN] = 1
     planner: Any = ()  # without one there is less to compile
+    budget: Any = ()
     if kind.plans:
-        # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them.
-        keeps = available.size > PAIRS_TO_LOOK_AT and not configuration.estimate_contexts and not kind.soft_floors
-        planner = make_planner(
+        # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them. With a
+        # budget, it is not unplayed pairs alone that are played in contexts that have some; in a window, pairs become
+        # unplayed again.
+        keeps = available.size > PAIRS_TO_LOOK_AT and not (configuration.estimate_contexts or configuration.has_budget)
+        keeps = keeps and not isinstance(configuration.memory, Window) and not kind.soft_floors
+        planner_of_shape = functools.partial(
+            make_planner,
             n_arms,
             n_contexts,
             len(floors),
@@ -186,6 +195,10 @@ def make_learner(
             shares_floors=configuration.when_infeasible == SAME_SHARE,
             soft_floors=kind.soft_floors,
         )
+        planner = planner_of_shape()
+        if configuration.has_budget:
+            limits = (configuration.exploration_budget, configuration.known_after)
+            budget = make_budget(*limits, planner_of_shape(), len(floors), progress)
     return Learner(
         problem=KnownProblem(
             context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),
@@ -199,8 +212,10 @@ def make_learner(
         memory=make_memory(kind.rows, n_arms, n_contexts, len(floors)),
         planner=planner,
         noise=np.zeros(len(Noise)) if configuration.estimates_noise else cast(Any, ()),
+        past=make_past(configuration.memory, n_arms, n_contexts, estimate_contexts=configuration.estimate_contexts),
         progress=progress,
         allocation=np.ascontiguousarray(available / available.sum(axis=0)),
+        budget=budget,
     )
 
 
@@ -234,7 +249,7 @@ def _settings(configuration: Configuration) -> np.ndarray:
         values.replan = Replan.DOUBLING
     elif configuration.replan != "always":
         values.replan = configuration.replan
-    if configuration.memory is not None:
+    if isinstance(configuration.memory, float):
         values.fade_every, values.fade_share = block_of(configuration.memory), share_of(configuration.memory)
     return settings
 
@@ -315,6 +330,7 @@ def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
     learner.settings[0].noise_scale = old.settings[0].noise_scale
     if state.configuration.estimates_noise:
         learner.noise[:] = old.noise
+    learner = with_past(learner, old)
     for place in (Progress.DECISIONS, Progress.REWARDS, Progress.PLANNED_AT, Progress.OUTCOME):
         learner.progress[place] = old.progress[place]
     shares = np.zeros(available.shape)

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.certificate import Certificate
+from arcbandit.errors import PlanningError
 from arcbandit.floors import Floors
 from arcbandit.inputs.values import choice
 from arcbandit.kernels.confidence import ByPair, radius_factor
@@ -16,7 +17,8 @@ from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning.plans import Plan
 from arcbandit.planning.solve import solve_checked
 from arcbandit.policies.decisions import how
-from arcbandit.policies.learner import Progress
+from arcbandit.policies.forgetting import earned_by_arm
+from arcbandit.policies.learner import Outcome, Progress
 from arcbandit.policies.state import Name, Prior, State
 from arcbandit.showing import html_heat_map, html_of, html_table, html_title, text_table
 from arcbandit.tables import FrameKind, frame_of
@@ -26,7 +28,7 @@ Floats = NDArray[np.float64]
 NORMAL_QUANTILE = 1.959963984540054  # of the 95 % intervals
 KEPT, AT_RISK, OUT_OF_REACH = "kept", "at risk", "out of reach"
 NOT_PLANNED = "not planned yet"
-MOST_TO_SIFT = 100  # of more floors, all that conflict are named
+MOST_TO_SIFT = 100_000  # floors times pairs; of more, all floors that conflict are named
 
 
 class FloorStatus(NamedTuple):
@@ -39,7 +41,7 @@ class FloorStatus(NamedTuple):
     low: float  # the 95 % interval of `expected`, in which the probabilities of contexts count as known
     high: float
     earned: float  # in all, by the rewards that arrived
-    earned_per_round: float
+    earned_per_round: float  # over all rounds, also those whose rewards have not come
     price: float  # what the last unit of the floor costs, by the means so far
     largest: float  # that could be promised beside the others, by the means so far; NaN if they cannot be kept
     state: str  # "kept", "at risk" or "out of reach"
@@ -76,7 +78,7 @@ class Status(NamedTuple):
     floors: tuple[FloorStatus, ...]
     contexts: tuple[ContextStatus, ...]
     pairs: tuple[PairStatus, ...]
-    how: str  # how the plan in force came about, as of a `Decision`, or "not planned yet"
+    how: str  # how the plan in force came about, as of a `Decision` by it, or "not planned yet"
     plan_age: int  # decisions since the plan in force was made
     decisions: int
     rewards: int
@@ -122,8 +124,9 @@ class Status(NamedTuple):
         arms = list(dict.fromkeys(pair.arm for pair in self.pairs))
         contexts = [context.name for context in self.contexts]
         shares = np.zeros((len(arms), len(contexts)))
+        rows, columns = ({name: place for place, name in enumerate(names)} for names in (arms, contexts))
         for pair in self.pairs:
-            shares[arms.index(pair.arm), contexts.index(pair.context)] = pair.share
+            shares[rows[pair.arm], columns[pair.context]] = pair.share
         return html_of(
             html_title("Status", repr(self)[9:-1]),
             html_table(self._promises()),
@@ -136,9 +139,9 @@ class Status(NamedTuple):
     def __repr__(self) -> str:
         states = [floor.state for floor in self.floors if floor.promised > 0.0]
         found = f"{states.count(self.state)} of {len(states)} floors {self.state}" if states else "no floors"
-        age = f", plan of {self.plan_age:,} decision{'' if self.plan_age == 1 else 's'} ago"
+        age = f", plan of {_counted(self.plan_age, 'decision')} ago"
         plan = f"{self.how}{'' if self.how == NOT_PLANNED else age}"
-        return f"<Status: {found}, {plan}, {self.decisions:,} decisions, {self.rewards:,} rewards>"
+        return f"<Status: {found}, {plan}, {_counted(self.decisions, 'decision')}, {_counted(self.rewards, 'reward')}>"
 
 
 TABLES: dict[str, Any] = {"floors": FloorStatus, "contexts": ContextStatus, "pairs": PairStatus}
@@ -155,8 +158,15 @@ SHOWN = {
 }
 
 
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def _columns(rows: Sequence[Any], kind: Any) -> dict[str, list[Any]]:
-    return {field: [getattr(row, field) for row in rows] for field in kind._fields}
+    columns = {field: [getattr(row, field) for row in rows] for field in kind._fields}
+    if len({type(name) for name in columns.get("name", ())}) > 1:
+        columns["name"] = [str(name) for name in columns["name"]]  # arms by index, and groups by name
+    return columns
 
 
 class _Known(NamedTuple):
@@ -171,6 +181,23 @@ class _Known(NamedTuple):
     sigma: float
 
 
+def at_rest(state: State) -> State:
+    """The state with copies of what decisions and rewards change and a status tells."""
+    learner = state.learner
+    past: Any = learner.past
+    resting = learner._replace(
+        problem=learner.problem._replace(context_probabilities=learner.problem.context_probabilities.copy()),
+        settings=learner.settings.copy(),
+        statistics=learner.statistics._replace(
+            by_pair=learner.statistics.by_pair.copy(), context_counts=learner.statistics.context_counts.copy()
+        ),
+        past=past._replace(earned=past.earned.copy()) if len(past) > 0 else past,
+        progress=learner.progress.copy(),
+        allocation=learner.allocation.copy(),
+    )
+    return replace(state, learner=resting)
+
+
 def status_of(state: State, tolerance: float) -> Status:
     """The status of a policy in this state."""
     learner, floors = state.learner, state.floors
@@ -182,7 +209,9 @@ def status_of(state: State, tolerance: float) -> Status:
         floors=_floors(state, known, best, reach, tolerance),
         contexts=_contexts(state),
         pairs=_pairs(state, known),
-        how=how(int(progress[Progress.OUTCOME])) if progress[Progress.DECISIONS] else NOT_PLANNED,
+        how=how(int(progress[Progress.OUTCOME]) & ~Outcome.EXPLORED.value)
+        if progress[Progress.DECISIONS]
+        else NOT_PLANNED,
         plan_age=int(progress[Progress.DECISIONS] - progress[Progress.PLANNED_AT]),
         decisions=int(progress[Progress.DECISIONS]),
         rewards=int(progress[Progress.REWARDS]),
@@ -202,26 +231,45 @@ class Reach(NamedTuple):
     share: float  # that every floor can have of its amount
 
 
-def out_of_reach(state: State) -> Reach | None:
-    """Which floors are out of reach even by the upper confidence bounds of this round; None if there is a plan."""
-    found = _planned(state, _optimistic(state), state.floors, on_infeasible="same_share")
+def out_of_reach(state: State, t: int | None = None) -> Reach | None:
+    """Which floors are out of reach even by the upper confidence bounds of round t, by default of this one.
+
+    None if there is a plan, if nothing is known that a bound could be of, and if no answer can be proven.
+    """
+    means = _optimistic(state, t)
+    if means is None:
+        return None
+    try:
+        found = _planned(state, means, state.floors, on_infeasible="same_share")
+    except PlanningError:  # numbers of so many decades that nothing can be proven
+        return None
     if found.status == PlanStatus.OPTIMAL:
         return None
     return Reach(found.conflicting_floors, math.nan if found.floor_share is None else found.floor_share)
 
 
-def least_conflict(state: State, reach: Reach) -> tuple[str, ...]:
+def has_unplayed(state: State) -> bool:
+    """Whether a pair that may be played, in a context that comes, was never played."""
+    problem = state.learner.problem
+    pulls = state.learner.statistics.by_pair[ByPair.PULLS]
+    return bool((problem.available & (pulls == 0.0) & (problem.context_probabilities > 0.0)).any())
+
+
+def least_conflict(state: State, reach: Reach, t: int | None = None) -> tuple[str, ...]:
     """Names of floors that are out of reach together, none of which could be left out.
 
     Where one floor is too high, it stands alone here, though it takes from the others what they need.
     """
     rows = list(reach.rows)
-    means = _optimistic(state)
-    for row in reach.rows if len(rows) <= MOST_TO_SIFT else ():
+    means = _optimistic(state, t)
+    sifted = means is not None and len(rows) * means.size <= MOST_TO_SIFT
+    for row in reach.rows if sifted else ():
         others = [other for other in rows if other != row]
-        if others and _planned(state, means, _only(state.floors, others)).status != PlanStatus.OPTIMAL:
+        if others and _planned(state, cast(Floats, means), _only(state.floors, others)).status != PlanStatus.OPTIMAL:
             rows = others
-    return tuple(state.floors.names[row] for row in rows)
+    arms = [name if state.labels.named_arms else f"arm {name}" for name in state_names(state)]
+    names = [*map(str, arms), *(group.name for group in state.floors.groups)]
+    return tuple(names[row] for row in rows)
 
 
 def _only(floors: Floors, rows: Sequence[int]) -> Floors:
@@ -233,22 +281,24 @@ def _only(floors: Floors, rows: Sequence[int]) -> Floors:
     return Floors.of(floors.arms, amounts[: floors.n_arms], groups)
 
 
-def _optimistic(state: State) -> Floats:
-    """The upper confidence bounds of this round, finite."""
-    known = _known(state)
+def _optimistic(state: State, t: int | None) -> Floats | None:
+    """The upper confidence bounds of round t, or of this one, finite; None if there are none."""
+    known = _known(state, t)
     bounds = state.configuration.reward_bounds
     upper = known.means + known.radius
     seen = upper[np.isfinite(upper)]
-    unknown = bounds[1] if bounds is not None else float(seen.max()) if seen.size else 1.0
+    if seen.size == 0 and bounds is None:
+        return None
+    unknown = float(seen.max()) if bounds is None else bounds[1]
     return np.where(np.isfinite(upper), upper, unknown)
 
 
-def _known(state: State) -> _Known:
+def _known(state: State, t: int | None = None) -> _Known:
     learner = state.learner
     by_pair = learner.statistics.by_pair
     pulls = np.array(by_pair[ByPair.PULLS])  # those of a prior included
     sigma = float(learner.settings[0].noise_scale)
-    factor = _radius_factor(learner.problem.available.size, state.round_number, sigma)
+    factor = _radius_factor(learner.problem.available.size, state.round_number if t is None else t, sigma)
     roots = np.divide(1.0, np.sqrt(pulls), out=np.full(pulls.shape, np.inf), where=pulls > 0)
     return _Known(
         learner.problem.context_probabilities.copy(),
@@ -291,8 +341,8 @@ def _floors(state: State, known: _Known, best: Plan, reach: Reach | None, tolera
     half = NORMAL_QUANTILE * known.sigma * np.sqrt(members @ variance)
     # What is given to a pair that was never played earns nobody knows what.
     half = np.where(members @ (used & (known.pulls == 0)).any(axis=1) > 0, np.inf, half)
-    earned = members @ (known.pulls * known.means - state.prior[Prior.PULLS] * state.prior[Prior.MEAN]).sum(axis=1)
-    rounds = max(int(progress[Progress.REWARDS]), 1)
+    earned = members @ earned_by_arm(state.learner, state.prior[Prior.PULLS] * state.prior[Prior.MEAN])
+    rounds = max(int(progress[Progress.DECISIONS]), int(progress[Progress.REWARDS]), 1)
     names = [*state_names(state), *(group.name for group in floors.groups)]
     found = []
     for row, floor in enumerate(floors):

@@ -13,7 +13,8 @@ from arcbandit.inputs.arrays import availability
 from arcbandit.inputs.frames import ARMS, CONTEXTS, agreed_names, by_arm_and_context, in_order
 from arcbandit.inputs.values import is_count, is_real, items, shown, whole
 from arcbandit.instance import Instance
-from arcbandit.policies.configuration import Configuration
+from arcbandit.policies.configuration import ESTIMATE, Configuration
+from arcbandit.policies.forgetting import Window
 from arcbandit.simulation.delays import Delay
 from arcbandit.simulation.drift import tells
 from arcbandit.simulation.plain import PlainPolicy
@@ -81,8 +82,19 @@ def check_changes(
                     "drift must change means alone for plain objects, which cannot be told of other floors or "
                     f"probabilities, but {label!r} is one."
                 )
-        elif audited and (chosen.replan != "always" or chosen.memory is not None):
+        elif on_device and isinstance(chosen.memory, Window):
             raise InvalidInputError(
-                "suboptimality_gap must be None unless every round plans with all rewards, as the paper's statements "
-                f"require, but replan of {label!r} is {chosen.replan!r} and its memory {chosen.memory}."
+                "memory must not be a Window on device 'cuda', where threads have no room for one, but that of "
+                f"{label!r} is; play with device 'cpu'."
+            )
+        elif on_device and chosen.noise_scale == ESTIMATE:
+            raise InvalidInputError(
+                "noise_scale must be a number on device 'cuda', where threads share their settings, but that of "
+                f"{label!r} is to be estimated; play with device 'cpu'."
+            )
+        elif audited and (chosen.replan != "always" or chosen.memory is not None or chosen.has_budget):
+            raise InvalidInputError(
+                "suboptimality_gap must be None unless every round plans with all rewards and explores freely, as the "
+                f"paper's statements require, but replan of {label!r} is {chosen.replan!r}, its memory {chosen.memory} "
+                f"and its exploration_budget {chosen.exploration_budget:g}."
             )

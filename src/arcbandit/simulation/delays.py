@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.values import LONGEST_HORIZON, is_whole, non_negative, real, shown, whole
+from arcbandit.inputs.values import LONGEST_HORIZON, is_count, non_negative, real, shown, whole
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def read_delay(delay: Any) -> Delay | None:
     """The argument `delay` of `simulate`: a Delay or a number of rounds; None if rewards arrive at once."""
     if delay is None:
         return None
-    if is_whole(delay):
+    if is_count(delay):
         delay = Delay(whole("delay", delay, 0, LONGEST_HORIZON))
     if not isinstance(delay, Delay):
         raise InvalidInputError(f"delay must be a number of rounds or a Delay, got {shown(delay)}.")

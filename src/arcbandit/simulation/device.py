@@ -13,6 +13,7 @@ from arcbandit.compilation.cuda import device_available, import_cuda
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import choice
 from arcbandit.policies.base import Policy
+from arcbandit.policies.budget import allocating_kernel
 from arcbandit.policies.learner import forgets
 from arcbandit.policies.olp import OLP
 from arcbandit.simulation.choices import Device
@@ -80,7 +81,7 @@ def play_on_device(
     n_rows = learner.problem.floors.shape[0]
     entries = entries_of({"world": world} | tuples_of(learner, window))
     variants = {"on_cadence": is_on_cadence(learner), "fades": forgets(learner), "soft_floors": rule.soft_floors}
-    loop = loop_of(rule.allocate, rule.learn, rule.plans, world.audited, **variants)
+    loop = loop_of(allocating_kernel(rule.allocate, learner), rule.learn, rule.plans, world.audited, **variants)
     play = play_kernel(loop, tuple(field for field, _ in entries))
     shared = [
         cuda.to_device(value) if isinstance(value, np.ndarray) else value for field, value in entries if field.shared

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from arcbandit.compilation.compile import config, kernel
 from arcbandit.compilation.cuda import compile_for_device, with_shape
+from arcbandit.kernels.budget import Budget
 from arcbandit.kernels.confidence import Statistics
+from arcbandit.kernels.fading import Fading
 from arcbandit.kernels.planner import Planner, keeps_unplayed
 from arcbandit.kernels.program import Basis, Workspace
 from arcbandit.kernels.same_share import Shared
@@ -114,6 +116,8 @@ TUPLES = (
     Shared,
     Soft,
     Basis,
+    Budget,
+    Fading,
     Meters,
     Explored,
     Stream,

@@ -99,11 +99,11 @@ class Drift:
 
 
 def _frozen(world: Any) -> Any:
-    """A world that its giver cannot change any more: a copy of an array."""
+    """A world that its giver cannot change any more: copies of arrays."""
     if isinstance(world, np.ndarray):
         world = world.copy()
         world.setflags(write=False)
-    return dict(world) if isinstance(world, Mapping) else world
+    return {field: _frozen(part) for field, part in world.items()} if isinstance(world, Mapping) else world
 
 
 def reflected(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
@@ -189,6 +189,8 @@ def tell(learner: Learner, last: Instance, new: Instance) -> None:
 def forget_optimum(meters: Meters) -> None:
     """Compare the next plan with the optimum afresh: the optimum is another one."""
     meters.compared[Compared.BASIS] = -1
+    if len(meters.explored) > 0:
+        meters.explored.counts[:] = 0  # revenues that are kept are those of the world before
 
 
 def recount_signed_violation(record: Record, worlds: Sequence[Instance]) -> None:

@@ -10,15 +10,19 @@ from arcbandit.kernels.confidence import record_reward
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
+from arcbandit.policies.budget import allocating_kernel
 from arcbandit.policies.learner import (
     Learner,
     Replan,
     Stream,
+    estimate_again,
     forgets,
     keeps_plan,
     observe_context,
     pass_rounds,
+    see_context,
     set_next_plan,
+    take_in_reward,
 )
 from arcbandit.simulation.late import NOBODY, arrived, first_arrival, next_arrival, send
 from arcbandit.simulation.meters import (
@@ -62,18 +66,28 @@ def rounds(world, learner, meters, stream, first, last, record):
         context = context_from_uniform(world.probabilities, context_uniform)
         # The compiler leaves out the branches that are not the rule's.
         if FORGETS:
-            pass_rounds(learner, t - 1, t)
+            pass_rounds(learner, learner.past, t)
+            see_context(learner, learner.past, context, t)
         if ON_CADENCE:
             if keeps_plan(learner, t):
-                learner.statistics.context_counts[context] += 1.0
+                if not FORGETS:
+                    learner.statistics.context_counts[context] += 1.0
                 outcome = meters.compared[Compared.OUTCOME]
             else:
-                observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+                if FORGETS:
+                    estimate_again(learner, learner.past)
+                else:
+                    observe_context(
+                        learner.settings, learner.statistics, learner.problem.context_probabilities, context
+                    )
                 outcome = rule_allocate(learner, context, t, here)
                 meters.compared[Compared.OUTCOME] = outcome
                 set_next_plan(learner, t)
         else:
-            observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
+            if FORGETS:
+                estimate_again(learner, learner.past)
+            else:
+                observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
             outcome = rule_allocate(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
@@ -94,13 +108,19 @@ def rounds(world, learner, meters, stream, first, last, record):
             slot = first_arrival(world.late, t)
             while slot != NOBODY:
                 old_context, old_arm, old_reward = arrived(world.late, slot)
-                take_in_noise(learner.settings, learner.noise, learner.statistics, old_arm, old_context, old_reward)
-                record_reward(learner.statistics, old_arm, old_context, old_reward)
+                if FORGETS:
+                    take_in_reward(learner, learner.past, old_arm, old_context, old_reward, t)
+                else:
+                    take_in_noise(learner.settings, learner.noise, learner.statistics, old_arm, old_context, old_reward)
+                    record_reward(learner.statistics, old_arm, old_context, old_reward)
                 rule_learn(learner, old_context, old_arm, old_reward)
                 slot = next_arrival(world.late, slot)
         else:
-            take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
-            record_reward(learner.statistics, arm, context, reward)
+            if FORGETS:
+                take_in_reward(learner, learner.past, arm, context, reward, t)
+            else:
+                take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
+                record_reward(learner.statistics, arm, context, reward)
             rule_learn(learner, context, arm, reward)
         measure_reward(learner.problem, arm, reward, t, meters)
         if place < record.checkpoints.shape[0] and record.checkpoints[place] == t:
@@ -173,7 +193,8 @@ def player_of(rule: Any, run: Run) -> Callable[..., None]:
     numbers = packed(run)
     world = run.world
     variants = (world.audited, is_on_cadence(run.learner), len(world.late) > 0, forgets(run.learner), rule.soft_floors)
-    compiled = _player(kind_of(run), rule.allocate, rule.learn, rule.plans, *variants).compiled
+    allocate = allocating_kernel(rule.allocate, run.learner)
+    compiled = _player(kind_of(run), allocate, rule.learn, rule.plans, *variants).compiled
 
     def play_stretch(first: int, last: int, epoch: int = run.stream.epoch, _kept: Run = run) -> None:
         compiled(numbers, epoch, first, last)

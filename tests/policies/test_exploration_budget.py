@@ -227,9 +227,9 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("kind", each_of([OPLP, ThompsonLP], [OLP, OPLP, BLP, Greedy, ThompsonLP]))
+@pytest.mark.parametrize("kind", each_of([OPLP], [OLP, OPLP, BLP, Greedy, ThompsonLP]))
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-@pytest.mark.parametrize("delay", [None, Delay(mean=10, lost=0.1)], ids=["on time", "late"])
+@pytest.mark.parametrize("delay", each_of([None], [None, Delay(mean=10, lost=0.1)]))
 def test_the_loop_keeps_the_budget_as_a_policy_at_work_does(kind, settings, delay):
     """Same allocation in every round, same statistics to the last bit, and sums as a recount has them."""
     rounds = 400

@@ -134,9 +134,7 @@ def edits(draw, name):
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
 @examples(80, 300)
-# An edit may put floors out of reach, and probabilities a little off 1.
-@pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
-@pytest.mark.filterwarnings("ignore::arcbandit.errors.ScaledProbabilitiesWarning")
+@pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")  # an edit may put floors out of reach
 @given(data=st.data())
 def test_an_edited_snapshot_is_refused_or_comes_back_as_it_is(name, data):
     """And what comes back goes on playing."""

@@ -186,7 +186,10 @@ def at_rest(state: State) -> State:
     learner = state.learner
     past: Any = learner.past
     resting = learner._replace(
-        problem=learner.problem._replace(context_probabilities=learner.problem.context_probabilities.copy()),
+        problem=learner.problem._replace(
+            context_probabilities=learner.problem.context_probabilities.copy(),
+            available=learner.problem.available.copy(),
+        ),
         settings=learner.settings.copy(),
         statistics=learner.statistics._replace(
             by_pair=learner.statistics.by_pair.copy(), context_counts=learner.statistics.context_counts.copy()

@@ -27,9 +27,8 @@ from arcbandit import (
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.learner import Outcome, Progress
 from arcbandit.simulation.delays import Delay
-from arcbandit.simulation.metrics import Total
 from tests.long import each_of
-from tests.simulation.twins import Twin, compiled_rounds, make_task
+from tests.simulation.twins import Twin, compiled_rounds, make_task, play_beside
 
 NU = paper_instance("nu")
 ROUNDING = 1e-12
@@ -227,26 +226,14 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("kind", each_of([OPLP, ThompsonLP], [OLP, OPLP, BLP, Greedy, ThompsonLP]))
+@pytest.mark.parametrize("kind", each_of([OPLP], [OLP, OPLP, BLP, Greedy, ThompsonLP]))
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-@pytest.mark.parametrize("delay", [None, Delay(mean=10, lost=0.1)], ids=["on time", "late"])
+@pytest.mark.parametrize("delay", each_of([None], [None, Delay(mean=10, lost=0.1)]))
 def test_the_loop_keeps_the_budget_as_a_policy_at_work_does(kind, settings, delay):
-    """Same allocation in every round, same statistics to the last bit, and sums as a recount has them."""
-    rounds = 400
-    task = make_task(kind(exploration_budget=0.1, known_after=15, **settings), GROUPED, rounds, delay=delay)
-    bound, played, play = compiled_rounds(task)
-    twin = Twin(task)
-    limited = 0
-    for t in range(1, rounds + 1):
-        play(t)
-        twin.play(t)
-        assert (bound.allocation() == twin.decider.allocation()).all()
-        limited += is_limited(bound)
-    assert (bound.learner.statistics.by_pair == twin.decider.learner.statistics.by_pair).all()
-    totals = played.record.totals[:, -1]
-    found = totals[[Total.REGRET, Total.VIOLATION, Total.PERFORMANCE, Total.REALISED]]
-    np.testing.assert_allclose(found, twin.sums, rtol=1e-10)
-    assert limited > 20
+    limited = []
+    task = make_task(kind(exploration_budget=0.1, known_after=15, **settings), GROUPED, 400, delay=delay)
+    play_beside(task, lambda bound, _: limited.append(is_limited(bound)))
+    assert sum(limited) > 20
 
 
 def is_limited(decider):

@@ -141,6 +141,15 @@ class TestStatus:
         with pytest.raises(InvalidInputError, match="by"):
             policy.status().to_frame("moon")
 
+    def test_a_newcomer_that_was_never_played_counts_as_the_average(self):
+        """Not as one that earns nothing, beside whose floor none of the others could be kept."""
+        policy = platform()
+        serve(policy, 1000)
+        policy.add_arm("new", 0.05)
+        floors = policy.status().floors
+        assert all(0.05 < floor.largest < 0.6 for floor in floors)
+        assert policy.status().best_revenue > 0.4
+
     def test_a_prior_earned_nothing(self):
         policy = platform()
         policy.add_arm("new", 0.05, prior_mean=0.4, prior_pulls=20)

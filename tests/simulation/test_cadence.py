@@ -7,7 +7,7 @@ from arcbandit import BLP, OLP, OPLP, InvalidInputError, ThompsonLP, paper_insta
 from arcbandit.policies.learner import Progress
 from arcbandit.simulation.metrics import Total
 from tests.long import each_of
-from tests.simulation.twins import Twin, compiled_rounds, make_task
+from tests.simulation.twins import compiled_rounds, make_task, play_beside
 
 NU = paper_instance("nu")
 ROUNDS = 300
@@ -17,19 +17,7 @@ ROUNDS = 300
 @pytest.mark.parametrize("replan", [7, "doubling"])
 @pytest.mark.parametrize("estimate", [False, True], ids=["known", "estimated"])
 def test_the_loop_keeps_plans_as_a_policy_at_work_does(kind, replan, estimate):
-    """Same allocation in every round, same statistics to the last bit, and sums as a recount has them."""
-    task = make_task(kind(replan=replan, estimate_contexts=estimate), NU, ROUNDS)
-    bound, run, play = compiled_rounds(task)
-    twin = Twin(task)
-    for t in range(1, ROUNDS + 1):
-        play(t)
-        twin.play(t)
-        assert (bound.allocation() == twin.decider.allocation()).all()
-    assert (bound.learner.statistics.by_pair == twin.decider.learner.statistics.by_pair).all()
-    assert (bound.learner.statistics.context_counts == twin.decider.learner.statistics.context_counts).all()
-    totals = run.record.totals[:, -1]
-    found = totals[[Total.REGRET, Total.VIOLATION, Total.PERFORMANCE, Total.REALISED]]
-    np.testing.assert_allclose(found, twin.sums, rtol=1e-10)
+    play_beside(make_task(kind(replan=replan, estimate_contexts=estimate), NU, ROUNDS))
 
 
 @pytest.mark.parametrize("kind", [OLP, OPLP, ThompsonLP])

@@ -12,6 +12,7 @@ from arcbandit.policies.learner import Stream
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
 from arcbandit.simulation.late import NEVER, delay_of_round
 from arcbandit.simulation.loop import player_of
+from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.world import reward_of_round
 
 SEED, EPOCH = 5, 2
@@ -57,6 +58,27 @@ def compiled_rounds(task):
     run = make_run(make_world(task), bound.learner, task)
     play = player_of(type(bound), run)
     return bound, run, lambda t: play(t, t)
+
+
+def play_beside(task, each_round=lambda bound, twin: None):
+    """Play a task by the compiled loop and by a policy at work, and assert that they are one; return both.
+
+    Same allocation in every round, same statistics to the last bit, and sums as a recount has them. `each_round` may
+    look at both after each round.
+    """
+    bound, run, play = compiled_rounds(task)
+    twin = Twin(task)
+    for t in range(1, task.horizon + 1):
+        play(t)
+        twin.play(t)
+        assert (bound.allocation() == twin.decider.allocation()).all()
+        each_round(bound, twin)
+    ours, theirs = bound.learner.statistics, twin.decider.learner.statistics
+    assert (ours.by_pair == theirs.by_pair).all()
+    assert (ours.context_counts == theirs.context_counts).all()
+    found = run.record.totals[:, -1][[Total.REGRET, Total.VIOLATION, Total.PERFORMANCE, Total.REALISED]]
+    np.testing.assert_allclose(found, twin.sums, rtol=1e-10)
+    return bound, twin
 
 
 class Twin:

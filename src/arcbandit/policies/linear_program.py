@@ -20,8 +20,7 @@ def allocate(learner, context, t, stream):
     """Write the plan of the rule's own problem, or of LP(UCB, UCB) if that is infeasible; return an Outcome.
 
     If LP(UCB, UCB) is infeasible as well, the plan is the one of least shortfall or, if the policy was set up for it,
-    of the same share. In contexts with arms that were
-    never played, the column is uniform over these.
+    of the same share. In contexts with arms that were never played, the column is uniform over these.
     """
     dials = learner.dials[0]
     begin_planning(learner)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.arrays import PROBABILITY_SUM_TOLERANCE
+from arcbandit.inputs.arrays import PROBABILITY_SUM_TOLERANCE, SCALED_SUM_TOLERANCE
 from arcbandit.inputs.values import LARGEST_NUMBER, LARGEST_WHOLE, shown
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.noise import Noise
@@ -241,6 +241,7 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
     elif planner["known_basis"] is not None:
         _refuse("snapshot['planner']['known_basis']", "None without an exploration budget", planner["known_basis"])
     if n_arms and n_contexts:  # if not, the constructor says so
+        _check_probabilities(configuration["context_probabilities"])
         _check_retired(configuration)
         _check_contexts(configuration)
         _check_prior(configuration, statistics)
@@ -253,6 +254,12 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
             _check_basis("basis", planner["basis"], size)
         if has_budget:
             _check_basis("known_basis", planner["known_basis"], size)
+
+
+def _check_probabilities(probabilities: list[float]) -> None:
+    """Refuse a sum that the constructor would scale: no policy has written it. It refuses what is further off."""
+    if PROBABILITY_SUM_TOLERANCE < abs(math.fsum(probabilities) - 1.0) <= 2.0 * SCALED_SUM_TOLERANCE:
+        _refuse("snapshot['configuration']['context_probabilities']", "numbers that sum to 1", probabilities)
 
 
 def _check_fields(where: str, value: Any, checks: Mapping[str, Check], size: Size) -> None:

@@ -42,8 +42,8 @@ class FloorStatus(NamedTuple):
     high: float
     earned: float  # in all, by the rewards that arrived
     earned_per_round: float  # over all rounds, also those whose rewards have not come
-    price: float  # what the last unit of the floor costs, by the means so far
-    largest: float  # that could be promised beside the others, by the means so far; NaN if they cannot be kept
+    price: float  # what the last unit of the floor costs, by the means so far and their average for unplayed pairs
+    largest: float  # that could be promised beside the others, likewise; NaN if they cannot be kept, or for no floor
     state: str  # "kept", "at risk" or "out of reach"
 
 
@@ -186,7 +186,10 @@ def at_rest(state: State) -> State:
     learner = state.learner
     past: Any = learner.past
     resting = learner._replace(
-        problem=learner.problem._replace(context_probabilities=learner.problem.context_probabilities.copy()),
+        problem=learner.problem._replace(
+            context_probabilities=learner.problem.context_probabilities.copy(),
+            available=learner.problem.available.copy(),
+        ),
         settings=learner.settings.copy(),
         statistics=learner.statistics._replace(
             by_pair=learner.statistics.by_pair.copy(), context_counts=learner.statistics.context_counts.copy()
@@ -202,11 +205,12 @@ def status_of(state: State, tolerance: float) -> Status:
     """The status of a policy in this state."""
     learner, floors = state.learner, state.floors
     known = _known(state)
-    best = _planned(state, known.means, floors)
+    means = _means_to_plan_with(known)
+    best = _planned(state, means, floors)
     reach = out_of_reach(state)
     progress = learner.progress
     return Status(
-        floors=_floors(state, known, best, reach, tolerance),
+        floors=_floors(state, known, means, best, reach, tolerance),
         contexts=_contexts(state),
         pairs=_pairs(state, known),
         how=how(int(progress[Progress.OUTCOME]) & ~Outcome.EXPLORED.value)
@@ -331,7 +335,16 @@ def _planned(
     )
 
 
-def _floors(state: State, known: _Known, best: Plan, reach: Reach | None, tolerance: float) -> tuple[FloorStatus, ...]:
+def _means_to_plan_with(known: _Known) -> Floats:
+    """The means so far, and their average for pairs that were never played: of a newcomer, 0 would be bad news."""
+    played = known.available & (known.pulls > 0)
+    average = float(known.means[played].mean()) if played.any() else 0.0
+    return np.where(known.pulls > 0, known.means, average)
+
+
+def _floors(
+    state: State, known: _Known, means: Floats, best: Plan, reach: Reach | None, tolerance: float
+) -> tuple[FloorStatus, ...]:
     floors, progress = state.floors, state.learner.progress
     weights = known.probabilities * known.shares
     members = floors.members.astype(np.float64)
@@ -362,19 +375,19 @@ def _floors(state: State, known: _Known, best: Plan, reach: Reach | None, tolera
                 earned=float(earned[row]),
                 earned_per_round=float(earned[row]) / rounds,
                 price=float(best.floors.prices[row]),
-                largest=_largest(state, known, row) if floor.amount > 0.0 else math.nan,
+                largest=_largest(state, means, row) if floor.amount > 0.0 else math.nan,
                 state=verdict,
             )
         )
     return tuple(found)
 
 
-def _largest(state: State, known: _Known, row: int) -> float:
+def _largest(state: State, means: Floats, row: int) -> float:
     """The most that the arms of a floor can earn while the others are kept; NaN if these cannot be kept."""
     floors = state.floors
     others = _only(floors, [other for other in range(len(floors.amounts)) if other != row])
-    revenue = known.means * floors.members[row][:, np.newaxis]
-    found = _planned(state, known.means, others, objective=revenue)
+    revenue = means * floors.members[row][:, np.newaxis]
+    found = _planned(state, means, others, objective=revenue)
     return found.value if found.status == PlanStatus.OPTIMAL else math.nan
 
 

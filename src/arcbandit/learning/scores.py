@@ -11,9 +11,7 @@ from arcbandit.learning.results import FamilyResults, Results, Row
 
 Floats = NDArray[np.float64]
 
-LEAST_SUM = (
-    1.0  # in means and ratios a smaller sum of 50,000 rounds counts as this: a ratio of two of them says nothing
-)
+LEAST_SUM = 1.0  # a smaller sum over all rounds counts as this: a ratio of two such sums says nothing
 TAIL = 0.9
 
 

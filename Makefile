@@ -15,7 +15,7 @@ NUMBA_TESTS := tests/test_planning.py tests/policies/test_contract.py \
 	-k "TestCertificates or same_arms or snapshot"
 
 .DEFAULT_GOAL := help
-.PHONY: help run claims quick test test-long test-numba test-oldest test-plain lint bench docs lock clean
+.PHONY: help run claims learning quick test test-long test-numba test-oldest test-plain lint bench docs lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,11 @@ run: $(READY)  ## Reproduce every number of the paper; the page is reproduction/
 
 claims: $(READY)  ## Play 30 seeds of every experiment and count how often each claim holds, which takes an hour
 	$(BIN)/python -m arcbandit.experiments.seeds
+
+learning: $(READY)  ## Play the benchmark of learning at its standard size; the page is docs/learning.md
+	$(BIN)/arcbandit benchmark --half tuning --out docs/learning
+	$(BIN)/arcbandit benchmark --frontier --out docs/learning
+	$(BIN)/arcbandit benchmark --half scored --out docs/learning --page docs/learning.md
 
 quick: $(READY)  ## Test in half a minute, after every edit: all but what is slow or draws many cases
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not long"

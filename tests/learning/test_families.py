@@ -56,7 +56,11 @@ def test_the_instances_of_the_paper_are_strictly_feasible():
 
 class TestWhatFamiliesAreSaidToBe:
     def test_small_and_large_and_many_have_their_shapes(self):
-        for family, arms, contexts in (("small", (2, 5), (2, 6)), ("large", (3, 10), (4, 20)), ("many", (30,) * 2, (50,) * 2)):
+        for family, arms, contexts in (
+            ("small", (2, 5), (2, 6)),
+            ("large", (3, 10), (4, 20)),
+            ("many", (30,) * 2, (50,) * 2),
+        ):
             for one in first(family, 20 if family != "many" else 1):
                 assert arms[0] <= one.instance.n_arms <= arms[1]
                 assert contexts[0] <= one.instance.n_contexts <= contexts[1]
@@ -95,9 +99,7 @@ class TestWhatFamiliesAreSaidToBe:
         """Its floors cannot be raised by more than 4 % all together; those of the others by 10 % at least."""
         for one in first("large", 10):
             floors, room = one.instance.revenue_floors, 1.04 if one.number % 2 else 1.1
-            raised = type(one.instance)(
-                one.instance.mean_rewards, room * floors, one.instance.context_probabilities
-            )
+            raised = type(one.instance)(one.instance.mean_rewards, room * floors, one.instance.context_probabilities)
             feasible = plan(raised, on_infeasible="least_shortfall").status.name == "OPTIMAL"
             assert feasible == (one.number % 2 == 0)
 
@@ -117,7 +119,9 @@ class TestDrawing:
         assert len(set(found)) == len(found)
 
     def test_the_paper_s_instances_are_the_same_but_not_what_is_played_on_them(self):
-        tuning, scored, other = (drawn("paper", half, 0, seed) for half, seed in (("tuning", 0), ("scored", 0), ("scored", 1)))
+        tuning, scored, other = (
+            drawn("paper", half, 0, seed) for half, seed in (("tuning", 0), ("scored", 0), ("scored", 1))
+        )
         for one in (scored, other):
             assert np.array_equal(one.instance.mean_rewards, tuning.instance.mean_rewards)
         assert len({tuning.seed, scored.seed, other.seed}) == 3

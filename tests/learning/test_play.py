@@ -7,14 +7,13 @@ import pytest
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.learning import play as playing
-from arcbandit.learning.contestants import named
 from arcbandit.learning.families import FAMILIES, drawn
 from arcbandit.learning.play import Nobody, Plan, play, played
 from arcbandit.learning.results import Row, file_name, opened, read, read_file
 from arcbandit.simulation.run import simulate
 
 POLICIES = ("blp", "olp")
-TINY = Plan("scored", ("paper", "small"), named(POLICIES), instances=3, epochs=2, horizon=100, jobs=1)
+TINY = Plan("scored", ("paper", "small"), {name: name for name in POLICIES}, instances=3, epochs=2, horizon=100, jobs=1)
 
 
 class Interrupting(Nobody):
@@ -112,8 +111,8 @@ def test_what_is_there_is_not_played_again(whole):
 
 def test_policies_and_instances_can_be_added(whole, tmp_path):
     """The rows do not depend on who else plays, nor on how many instances there are."""
-    play(TINY._replace(contestants=named(("olp",)), instances=2), tmp_path, "first")
-    play(TINY._replace(contestants=named(("blp", "olp"))), tmp_path, "second")
+    play(TINY._replace(contestants={"olp": "olp"}, instances=2), tmp_path, "first")
+    play(TINY._replace(contestants={"blp": "blp", "olp": "olp"}), tmp_path, "second")
     both = read(tmp_path, "scored")
     for family, found in read(whole, "scored").items():
         assert both[family].rows == found.rows
@@ -162,7 +161,7 @@ def test_steep_runs_are_played_on_with_the_same_draws(monkeypatch):
     sums = trace.regret_plus_violation["blp"]
     steep = np.flatnonzero(np.log(sums[:, 1] / sums[:, 0]) / math.log(5) > 0.3)
     assert found["blp"].steep == tuple(steep)
-    assert 0 < len(steep)
+    assert len(steep) > 0
     late = np.log(sums[steep, 3] / sums[steep, 2]) / math.log(5)
     assert found["blp"].late == pytest.approx(late)
     assert found["olp"].steep

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from arcbandit.learning.contestants import Contestant
     from arcbandit.learning.page import Parts
     from arcbandit.learning.play import Plan
     from arcbandit.learning.results import Results
     from arcbandit.report.tables import NumberTable
+    from arcbandit.simulation.playable import Playable
 
 STANDARD, FULL, QUICK = (20, 8), (50, 40), (3, 2)  # instances and epochs
 FRONTIER_SIZE = (10, 4)
@@ -196,28 +196,29 @@ def _plan(
     return Plan(part, chosen, _contestants(part, policies), *size, seed=seed, jobs=jobs)
 
 
-def _contestants(part: str, policies: Sequence[str] | None) -> "dict[str, Contestant]":
+def _contestants(part: str, policies: Sequence[str] | None) -> "dict[str, Playable]":
     from arcbandit.cli.simulate import configured_policies
-    from arcbandit.learning.contestants import CLAIRVOYANTS, named, on_the_frontier
+    from arcbandit.learning.contestants import CLAIRVOYANTS, everybody, on_the_frontier
 
     if part == "frontier":
         if policies:
             raise InvalidInputError("--policy must not be given with --frontier, which has dials of its own.")
         return on_the_frontier()
     if not policies:
-        return named()
-    further = configured_policies([label for label in policies if label not in CLAIRVOYANTS], None)
-    return named(tuple(policies), further)
+        return everybody()
+    # Clairvoyants are for simulations alone, and have no dials.
+    rules = configured_policies([label for label in policies if label not in CLAIRVOYANTS], None)
+    return {label: rules.get(label, label) for label in policies}
 
 
 def command_of(plan: "Plan") -> str:
     """The command that plays a plan, with every setting that its results depend on."""
-    from arcbandit.learning.contestants import named
+    from arcbandit.learning.contestants import everybody
     from arcbandit.learning.families import FAMILIES
 
     words = ["arcbandit benchmark", *(plan.families if plan.families != tuple(FAMILIES) else ())]
     words.append("--frontier" if plan.part == "frontier" else f"--half {plan.half}")
-    if plan.part != "frontier" and list(plan.contestants) != list(named()):
+    if plan.part != "frontier" and list(plan.contestants) != list(everybody()):
         words += [f"--policy {label}" for label in plan.contestants]
     words += [f"--instances {plan.instances}", f"--epochs {plan.epochs}"]
     words += [f"--horizon {plan.horizon}", f"--seed {plan.seed}"]
@@ -300,10 +301,11 @@ def _print_all(results: "Results", part: str) -> None:
 
     from arcbandit.cli.layout import printing
     from arcbandit.learning.requirements import verdicts
-    from arcbandit.learning.tables import CLAIRVOYANT_COLUMNS, COLUMNS, clairvoyant_tables, family_tables
+    from arcbandit.learning.tables import CLAIRVOYANT_COLUMNS, COLUMNS, family_tables, pooled_clairvoyant_tables
 
     with printing() as console:
-        for tables, columns in ((family_tables(results), COLUMNS), (clairvoyant_tables(results), CLAIRVOYANT_COLUMNS)):
+        beside = pooled_clairvoyant_tables(results)
+        for tables, columns in ((family_tables(results), COLUMNS), (beside, CLAIRVOYANT_COLUMNS)):
             for table in tables:
                 console.print(Text(table.title, style="bold"))
                 _print_table(console, table)
@@ -333,7 +335,7 @@ def _print_table(console: "Console", shown: "NumberTable") -> None:
     left = sum(heading in ("family", "policy") for heading in shown.header)
 
     def make(headings: Sequence[str]) -> "Table":
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+        table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
         places = [*range(left), *(shown.header.index(heading, left) for heading in headings)]
         for place in places:
             table.add_column(shown.header[place], justify="left" if place < left else "right", no_wrap=True)

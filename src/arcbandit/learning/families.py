@@ -196,7 +196,7 @@ def drawn(family: str, half: str, number: int, seed: int = 0) -> Drawn:
     (True, 'gaussian')
     """
     chosen = FAMILIES[known_name("family", family, FAMILIES)]
-    choice("half", half, tuple(Half))
+    choice("half", half, [one.value for one in Half])
     number = whole("number", number, 0, chosen.size(MOST_INSTANCES) - 1)
     seed = whole("seed", seed, 0)
     key = (chosen.number << 40) | ((half == Half.SCORED) << 32) | number

@@ -9,11 +9,12 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from arcbandit.errors import InvalidInputError
 from arcbandit.instance import Instance
-from arcbandit.learning.contestants import PLAYED_ON, Contestant
+from arcbandit.learning.contestants import PLAYED_ON
 from arcbandit.learning.families import FAMILIES, Drawn, Half, drawn
-from arcbandit.learning.limits import limit_of
 from arcbandit.learning.results import FRONTIER, TUNING, FamilyResults, Row, Settings, opened
+from arcbandit.limits import learning_limit
 from arcbandit.policies.configuration import Configuration
 from arcbandit.simulation.epoch import Shelf, Task, find_optimum, run_task
 from arcbandit.simulation.metrics import Total
@@ -62,7 +63,7 @@ class Plan(NamedTuple):
 
     part: str
     families: tuple[str, ...]
-    contestants: Mapping[str, Contestant]
+    contestants: Mapping[str, Playable]
     instances: int
     epochs: int
     horizon: int
@@ -95,7 +96,7 @@ def play(plan: Plan, folder: Path, command: str, watch: Watch | None = None) -> 
     for one, labels in missing:
         results = found[one.family]
         watch.begin(f"{one.family} {one.number + 1}/{FAMILIES[one.family].size(plan.instances)}")
-        chosen = {label: plan.contestants[label](one.instance) for label in labels}
+        chosen = {label: plan.contestants[label] for label in labels}
         results.add(played(one, chosen, plan.horizon, results.settings.epochs, plan.jobs, watch))
         results.save(folder, command)
     return found
@@ -123,7 +124,7 @@ def played(
         progress=lambda rounds: watch.advance(rounds * share),
         keep="epochs",
     )
-    limit = limit_of(one.instance, horizon)
+    limit = limit_of(one, horizon)
     steep = {}
     for label in trace.policies:
         early, last = trace.regret_plus_violation[label].T
@@ -189,6 +190,16 @@ def exponents(early: Floats, last: Floats, factor: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.log(last / early) / math.log(factor)
     return np.where(last <= early, 0.0, found)
+
+
+def limit_of(one: Drawn, horizon: int) -> float:
+    """The least R + V that a learner can have, to the order of √T; NaN where that is not known."""
+    if one.rewards != "gaussian":
+        return math.nan  # the noise scale of bounded rewards is a bound, and they may vary less
+    try:
+        return learning_limit(one.instance, horizon, 1.0).total
+    except InvalidInputError:
+        return math.nan
 
 
 def _error(values: Floats) -> float:

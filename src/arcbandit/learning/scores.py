@@ -88,16 +88,16 @@ def ratios(values: Floats) -> Ratios | None:
     return Ratios(values.size, mean, float(np.median(values)), float(np.quantile(values, TAIL)), float(values.max()))
 
 
-def to_clairvoyant(found: FamilyResults, policy: str, clairvoyant: str) -> Ratios | None:
+def to_clairvoyant(families: Iterable[FamilyResults], policy: str, clairvoyant: str) -> Ratios | None:
     """Ratios to a clairvoyant where it loses anything; if no floor is active it loses nothing."""
-    pairs = in_common(found, policy, clairvoyant)
+    pairs = [pair for found in families for pair in in_common(found, policy, clairvoyant)]
     return ratios(np.array([row.total / best.total for row, best in pairs if best.total > LEAST_SUM]))
 
 
 def beats_both(found: FamilyResults, policy: str) -> tuple[int, int] | None:
-    """On how many of how many instances R + V is below that of both rules of the paper."""
+    """On how many of how many instances R + V is below that of both rules of the paper; None of these."""
     rows = in_common(found, policy, HOPEFUL, CAUTIOUS)
-    if not rows:
+    if not rows or policy in (HOPEFUL, CAUTIOUS):
         return None
     return sum(mine.total < min(one.total, other.total) for mine, one, other in rows), len(rows)
 
@@ -113,7 +113,7 @@ def growth(rows: Iterable[Row], epochs: int) -> Growth:
 def score(found: FamilyResults, policy: str) -> Score:
     """The score of a policy on a family."""
     rows = found.of(policy)
-    limits = np.array([row.total / row.limit for row in rows.values() if row.limit > 0.0])
+    limits = np.array([row.total / row.limit for row in rows.values() if row.limit > LEAST_SUM])
     return Score(
         found.settings.family,
         policy,
@@ -122,7 +122,7 @@ def score(found: FamilyResults, policy: str) -> Score:
         geometric_mean([row.violation for row in rows.values()]),
         geometric_mean([row.total for row in rows.values()]),
         ratios(quotients(found, policy, DEFAULT)),
-        {name: to_clairvoyant(found, policy, name) for name in CLAIRVOYANTS},
+        {name: to_clairvoyant([found], policy, name) for name in CLAIRVOYANTS},
         beats_both(found, policy),
         growth(rows.values(), found.settings.epochs),
         float(np.exp(np.log(limits).mean())) if limits.size else None,

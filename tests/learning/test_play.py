@@ -209,6 +209,10 @@ class TestFiles:
             play(TINY, tmp_path / "taken", "the command")
 
 
-def test_a_family_of_fixed_instances_has_as_many_as_there_are():
+def test_families_differ_in_how_much_of_them_is_played():
+    """The paper's instances are five; rounds with many pairs take long."""
     assert [FAMILIES["paper"].size(count) for count in (1, 50)] == [5, 5]
     assert [FAMILIES["small"].size(count) for count in (1, 50)] == [1, 50]
+    assert [FAMILIES["many"].size(count) for count in (1, 3, 20, 50)] == [1, 1, 5, 12]
+    assert [FAMILIES[family].epochs(8) for family in ("paper", "small", "many")] == [32, 8, 4]
+    assert FAMILIES["many"].epochs(1) == 1

@@ -68,14 +68,19 @@ def benchmark(
     ] = None,
     instances: Annotated[
         int | None,
-        Parameter(converter=count, show_default=False, help=f"Instances per family, by default {STANDARD[0]}."),
+        Parameter(
+            converter=count,
+            show_default=False,
+            help=f"Instances per family, by default {STANDARD[0]}; a quarter of them for `many`.",
+        ),
     ] = None,
     epochs: Annotated[
         int | None,
         Parameter(
             converter=count,
             show_default=False,
-            help=f"Runs per instance and policy, by default {STANDARD[1]}; four times as many for the family `paper`.",
+            help=f"Runs per instance and policy, by default {STANDARD[1]}; four times as many for the instances of "
+            "`paper`, and half as many for `many`.",
         ),
     ] = None,
     horizon: Annotated[

@@ -37,7 +37,6 @@ MOST_INSTANCES = 100_000  # a number has 32 bits of the key
 RARE = 1_000  # one in so many rounds has the rare context
 BERNOULLI_SCALE = 0.5  # sigma of rewards from 0 to 1
 DECIMALS = 4
-TIMES_AS_MANY = 4  # epochs of a fixed family
 
 
 class Half(enum.StrEnum):
@@ -78,6 +77,9 @@ class Family(NamedTuple):
     draw: Callable[[Draws, int], Problem] | None = None
     fixed: tuple[str, ...] = ()  # instances by name instead
     prices: tuple[float, float] = (LEAST_PRICE, math.inf)  # of the dearest floor
+    # A family of few instances plays more epochs of them; one whose rounds take a hundred times as long plays less.
+    share_of_instances: float = 1.0
+    share_of_epochs: float = 1.0
 
     @property
     def is_random(self) -> bool:
@@ -85,12 +87,12 @@ class Family(NamedTuple):
         return self.draw is not None
 
     def size(self, instances: int) -> int:
-        """How many instances it has where so many are asked for."""
-        return instances if self.is_random else len(self.fixed)
+        """How many instances are played where so many are asked for."""
+        return max(1, round(instances * self.share_of_instances)) if self.is_random else len(self.fixed)
 
     def epochs(self, epochs: int) -> int:
-        """The epochs of each of its instances where so many are asked for: a fixed family has few, and plays more."""
-        return epochs if self.is_random else epochs * TIMES_AS_MANY
+        """The epochs of each of its instances where so many are asked for."""
+        return max(1, round(epochs * self.share_of_epochs))
 
 
 def _promised(draws: Draws, means: Floats, weights: NDArray[np.int64], share: float = 1.0) -> Floats:
@@ -126,8 +128,9 @@ def _dear(draws: Draws, number: int) -> Problem:
     shape = draws.whole(2, 5), draws.whole(2, 6)
     means, weights = draws.uniform(0.5, 3.0, shape), draws.whole(1, 9, shape[1:])
     poor = draws.whole(1, max(1, shape[0] // 2))
-    for arm in range(poor):
-        means[arm] /= draws.log_uniform(10.0, 80.0)
+    # Means far below the noise could not be told from zero by any rule, so that the others are larger instead.
+    means[:poor] *= 0.2
+    means[poor:] *= draws.log_uniform(2.0, 20.0)
     return Problem(means, weights, _promised(draws, means, weights), draws.uniform(0.3, 0.9))
 
 
@@ -158,6 +161,7 @@ FAMILIES = {
             "five instances that do not depend on seeds: the paper's ν, ν⁽⁰⁾, ν with a feasibility margin of 0.01, and "
             "Greedy's counterexample with σ = 3; and μ = [[3, 2], [1, 1.2]] with floors (0.1, 0.25), where rules stall",
             fixed=("nu", "nu-nominal", "nu-margin:0.01", "greedy-counterexample:3", "costly-floor"),
+            share_of_epochs=4.0,
         ),
         Family("small", 1, "2 to 5 arms, 2 to 6 contexts, means from 0.2 to 3, σ = 1, a floor for each arm", _small),
         Family(
@@ -170,8 +174,8 @@ FAMILIES = {
         Family(
             "dear",
             3,
-            "2 to 5 arms, 2 to 6 contexts; arms that earn 10 to 80 times less than others have floors, at prices from "
-            "10 to 100",
+            "2 to 5 arms, 2 to 6 contexts, σ = 1; up to half of the arms earn from 0.1 to 0.6, the others far more, so "
+            "that the dearest floor has a price from 10 to 100",
             _dear,
             prices=DEAR,
         ),
@@ -182,7 +186,14 @@ FAMILIES = {
             "times as large there",
             _rare,
         ),
-        Family("many", 5, "30 arms, 50 contexts, two arms in three with a floor, σ = 1", _many),
+        Family(
+            "many",
+            5,
+            "30 arms, 50 contexts, two arms in three with a floor, σ = 1",
+            _many,
+            share_of_instances=0.25,
+            share_of_epochs=0.5,
+        ),
     )
 }
 RANDOM = tuple(name for name, family in FAMILIES.items() if family.is_random)
@@ -197,7 +208,7 @@ def drawn(family: str, half: str, number: int, seed: int = 0) -> Drawn:
     """
     chosen = FAMILIES[known_name("family", family, FAMILIES)]
     choice("half", half, [one.value for one in Half])
-    number = whole("number", number, 0, chosen.size(MOST_INSTANCES) - 1)
+    number = whole("number", number, 0, (len(chosen.fixed) or MOST_INSTANCES) - 1)
     seed = whole("seed", seed, 0)
     key = (chosen.number << 40) | ((half == Half.SCORED) << 32) | number
     play = int(Draws(seed, key, Purpose.PLAY).words(1)[0] >> np.uint64(2))

@@ -28,8 +28,10 @@ EARLIER = 5  # exponents are between a fifth of the horizon and the horizon
 STEEP = 0.8  # an exponent above this is looked at again
 LATE = (2, 10)  # between these multiples of the horizon
 LEAST_HORIZON = 10
-# What a round costs, roughly: as much as so many pairs, and each pair. It serves to estimate the time left.
-PAIRS_OF_A_ROUND = 40
+# What a round takes, in the time of one pair: so much at least, and twice as much per pair where they are so many. It
+# serves to estimate the time left.
+LEAST_WORK = 20
+MANY_PAIRS = 1200
 
 
 class Watch(Protocol):
@@ -104,7 +106,7 @@ def play(plan: Plan, folder: Path, command: str, watch: Watch | None = None) -> 
 
 def work_of(instance: Instance, rounds: int) -> float:
     """What rounds on an instance take, in units that only have a meaning beside each other."""
-    return rounds * (PAIRS_OF_A_ROUND + instance.n_pairs)
+    return rounds * (LEAST_WORK + instance.n_pairs * (1.0 + instance.n_pairs / MANY_PAIRS))
 
 
 def played(
@@ -175,7 +177,7 @@ def played_on(
     watch.expect(len(tasks) * last * share)
     report = one_at_a_time(lambda rounds: watch.advance(rounds * share))
     shelf = Shelf()
-    parallel = joblib.Parallel(n_jobs=-1 if jobs is None else min(jobs, len(tasks)), prefer="threads")
+    parallel = joblib.Parallel(n_jobs=-1 if jobs is None else min(jobs, len(tasks)), require="sharedmem")
     records = parallel(joblib.delayed(run_task)(task, report, shelf) for task in tasks)
     found: dict[str, tuple[float, ...]] = {}
     for task, (totals, _) in zip(tasks, records, strict=True):

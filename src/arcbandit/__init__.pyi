@@ -54,6 +54,8 @@ from arcbandit.report.plots import plot as plot
 from arcbandit.report.tables import latex_table as latex_table
 from arcbandit.simulation.audit import Audit as Audit
 from arcbandit.simulation.audit import audit as audit
+from arcbandit.simulation.clairvoyant import Clairvoyant as Clairvoyant
+from arcbandit.simulation.clairvoyant import ClairvoyantWithMargins as ClairvoyantWithMargins
 from arcbandit.simulation.compare import Comparison as Comparison
 from arcbandit.simulation.compare import compare as compare
 from arcbandit.simulation.delays import Delay as Delay

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from arcbandit import Instance, Summary, paper_instance
+from arcbandit import ClairvoyantWithMargins, Instance, Summary, paper_instance
 from arcbandit.cli import main
 from arcbandit.policies.registry import policy
 from arcbandit.simulation.run import simulate
@@ -291,3 +291,11 @@ class TestTheProgram:
         )
         assert main(["simulate", "nu", *SHORT]) == 0
         assert sum(counted) == 300 * 2 * 3
+
+
+def test_a_clairvoyant_is_simulated_by_name_though_it_is_not_listed(capsys):
+    """With its dials, as any other."""
+    label = "clairvoyant-margins:violation_weight=2"
+    document = document_of("nu", "--policy", label, *SHORT, capsys=capsys)
+    found = simulate(paper_instance("nu"), {label: ClairvoyantWithMargins(violation_weight=2)}, 300, 2)
+    assert document["summary"][label]["regret"]["mean"] == found.estimate("regret", label).mean

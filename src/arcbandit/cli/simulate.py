@@ -215,10 +215,11 @@ def configured_policies(choices: Sequence[str], memory: "float | Window | None")
 def _policy(choice: str, memory: "float | Window | None") -> "Policy":
     """The policy named with its dials, as in linear-program:caution=-0.5,optimism=1."""
     from arcbandit.policies.registry import POLICIES
+    from arcbandit.simulation.clairvoyant import CLAIRVOYANTS
 
     name, colon, dials = choice.partition(":")
-    known_name("policy", name, POLICIES)
-    known: dict[str, Dial | None] = {dial.name: dial for dial in POLICIES[name].dials} | dict.fromkeys(SETTINGS)
+    kind: type[Policy] = CLAIRVOYANTS[name] if name in CLAIRVOYANTS else POLICIES[known_name("policy", name, POLICIES)]
+    known: dict[str, Dial | None] = {dial.name: dial for dial in kind.dials} | dict.fromkeys(SETTINGS)
     settings: dict[str, Any] = {}
     for part in dials.split(",") if colon else ():
         dial, equals, text = (piece.strip() for piece in part.partition("="))
@@ -228,9 +229,9 @@ def _policy(choice: str, memory: "float | Window | None") -> "Policy":
         if not equals or dial in settings:
             raise InvalidInputError(f"Dial {dial} of policy {name} must be given once, as {dial}=value, got {part!r}.")
         settings[dial] = _dial_value(name, dial, known[dial], text)
-    if memory is not None and not POLICIES[name].plans:
+    if memory is not None and not kind.plans:
         raise InvalidInputError(f"--memory must not be given with policy {name}, which does not plan.")
-    return POLICIES[name](**{MEMORY: memory, **settings})
+    return kind(**{MEMORY: memory, **settings})
 
 
 def _dial_value(policy: str, name: str, dial: "Dial | None", text: str) -> Any:

@@ -2,13 +2,16 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
 from arcbandit.cli import main
 from arcbandit.cli.benchmark import LogLines
+from arcbandit.learning.contestants import CLAIRVOYANTS, DIALS, JUDGED, PLAYED
 from arcbandit.learning.results import FamilyResults, Settings, read
-from tests.learning.made_up import results
+from tests.learning.made_up import results, row
 
 TINY = ["--instances", "2", "--epochs", "1", "--horizon", "100", "--jobs", "1"]
 RULES = [word for name in ("blp", "olp", "oplp") for word in ("--policy", name)]
@@ -129,9 +132,6 @@ class TestBadOptions:
 @pytest.mark.slow
 def test_a_page_says_what_was_tuned_on_what(folder, capsys, tmp_path):
     """Figures of the frontier too, and the half of the data that each part is of."""
-    from arcbandit.learning.contestants import DIALS
-    from tests.learning.made_up import row
-
     labels = [dial.label_at(value) for dial in DIALS for value in dial.values]
     rows = [row(0, "blp", 10.0 * place, 5.0)._replace(policy=label) for place, label in enumerate(labels, start=1)]
     FamilyResults(Settings("frontier", "small", 0, 50_000, 8), rows).save(folder, "arcbandit benchmark --frontier")
@@ -163,3 +163,35 @@ def test_a_log_says_how_far_it_is_and_how_long_the_rest_takes():
     assert lines.line(began + 30.0) == "small 1/20: 30% after 30 s, about 1.2 min left"
     lines.expect(20.0)
     assert lines.line(began + 30.0) == "small 1/20: 25% after 30 s, about 1.5 min left"
+
+
+@pytest.mark.slow
+def test_everybody_takes_part_unless_told_otherwise(tmp_path, capsys):
+    """Those whom the requirements compare, and both clairvoyants: all lines can be measured on such a family."""
+    size = ["--instances", "1", "--epochs", "1", "--horizon", "60"]
+    document = json.loads(answer_to("small", *size, "--out", tmp_path, "--json", capsys=capsys))
+    assert {one["policy"] for one in document["scores"]} == set(PLAYED)
+    assert all(one["figures"] != "nothing was played" for one in document["requirements"])
+    judged = next(one for one in document["scores"] if one["policy"] == JUDGED)
+    assert all(judged["to_clairvoyants"][name] for name in CLAIRVOYANTS)
+    command = read(tmp_path, "scored")["small"].commands
+    assert command == ["arcbandit benchmark small --half scored --instances 1 --epochs 1 --horizon 60 --seed 0"]
+
+
+def test_a_quick_run_does_not_touch_the_scored_half(tmp_path, capsys, monkeypatch):
+    """Whoever tries the command must not spend the half that is to be judged once."""
+    monkeypatch.chdir(tmp_path)
+    tiny = ["paper", "--quick", "--policy", "olp", "--horizon", "10", "--jobs", "1"]
+    answer_to(*tiny, capsys=capsys)
+    assert [path.name for path in (tmp_path / "learning").iterdir()] == ["tuning-paper.csv"]
+    answer_to(*tiny, "--half", "scored", capsys=capsys)
+    assert len(list((tmp_path / "learning").iterdir())) == 2
+
+
+@pytest.mark.slow
+def test_the_command_runs_from_a_source_tree():
+    """Without being installed: python -m arcbandit."""
+    found = subprocess.run(
+        [sys.executable, "-m", "arcbandit", "benchmark", "--list"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.startswith("family")

@@ -1,5 +1,6 @@
 """Families of instances: frozen, strictly feasible, and of the kind that they are said to be."""
 
+import functools
 import hashlib
 
 import numpy as np
@@ -12,7 +13,14 @@ from arcbandit.planning import plan
 
 # Of the first instances of both halves with the seed 0. A family whose digest changes is another family: results that
 # were published with it mean something else.
-DIGESTS = {}
+DIGESTS = {
+    "paper": "7fc4abf90625c068",
+    "small": "8ef6d07793049909",
+    "large": "2a70d66467e9746d",
+    "dear": "2902d5ed6736d5d5",
+    "rare": "8465b6dc78f2bcf0",
+    "many": "0bbe8cb978851cc2",
+}
 
 
 def contents(one):
@@ -22,23 +30,28 @@ def contents(one):
     return b"".join(array.tobytes() for array in arrays) + f"{instance.noise_scale!r} {one.rewards} {one.seed}".encode()
 
 
+# Those of many pairs take a tenth of a second to draw.
+drawn_once = functools.cache(drawn)
+
+
 def first(family, count, seed=0):
     """The first instances of both halves."""
     numbers = range(FAMILIES[family].size(count))
-    return [drawn(family, half, number, seed) for half in ("tuning", "scored") for number in numbers]
+    return [drawn_once(family, half, number, seed) for half in ("tuning", "scored") for number in numbers]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_families_are_frozen(family):
     """Means, floors, probabilities, noise, kind of rewards and seed, bit for bit."""
-    found = hashlib.sha256(b"".join(contents(one) for one in first(family, 3))).hexdigest()[:16]
+    count = 1 if family == "many" else 3
+    found = hashlib.sha256(b"".join(contents(one) for one in first(family, count))).hexdigest()[:16]
     assert found == DIGESTS[family]
 
 
 @pytest.mark.parametrize("family", RANDOM)
 def test_every_instance_is_strictly_feasible_and_not_degenerate(family, cases):
     """Floors that can be met with room to spare; one of them costs something, and no active one is free."""
-    for one in first(family, cases(4, 100)):
+    for one in first(family, cases(1 if family == "many" else 4, 100)):
         found = analyse(one.instance)
         assert found.feasibility_margin > 0.0
         best = plan(one.instance)
@@ -61,7 +74,7 @@ class TestWhatFamiliesAreSaidToBe:
             ("large", (3, 10), (4, 20)),
             ("many", (30,) * 2, (50,) * 2),
         ):
-            for one in first(family, 20 if family != "many" else 1):
+            for one in first(family, 10 if family != "many" else 1):
                 assert arms[0] <= one.instance.n_arms <= arms[1]
                 assert contexts[0] <= one.instance.n_contexts <= contexts[1]
 
@@ -115,7 +128,7 @@ class TestDrawing:
     @pytest.mark.parametrize("family", RANDOM)
     def test_halves_numbers_and_seeds_all_differ(self, family):
         """No instance of the tuning half is one of the scored half, nor of another seed."""
-        found = [contents(one) for seed in (0, 1, 2**62) for one in first(family, 2, seed)]
+        found = [contents(one) for seed in (0, 2**62) for one in first(family, 1 if family == "many" else 3, seed)]
         assert len(set(found)) == len(found)
 
     def test_the_paper_s_instances_are_the_same_but_not_what_is_played_on_them(self):

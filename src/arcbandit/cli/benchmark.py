@@ -45,9 +45,13 @@ def benchmark(
         bool, Parameter(name="--list", negative=(), show_default=False, help="List the families instead of playing.")
     ] = False,
     half: Annotated[
-        Literal["scored", "tuning"],
-        Parameter(help="Which half of the instances: constants are tuned on one and judged on the other."),
-    ] = "scored",
+        Literal["scored", "tuning"] | None,
+        Parameter(
+            show_default=False,
+            help="Which half of the instances: constants are tuned on one and judged on the other. By default scored, "
+            "but tuning with `--quick`, as whoever looks at the scored half while he still tunes has spent it.",
+        ),
+    ] = None,
     frontier: Annotated[
         bool,
         Parameter(
@@ -144,7 +148,7 @@ def benchmark(
         return
     folder = Path(out if from_ is None else from_)
     target = None if page is None else _page_target(page)
-    part = "frontier" if frontier else half
+    part = "frontier" if frontier else half or ("tuning" if quick else "scored")
     if from_ is None:
         plan = _plan(families, part, policy, _size(instances, epochs, horizon, full, quick, frontier), seed, jobs)
         _play(plan, folder)

@@ -76,7 +76,8 @@ class FamilyResults:
 
     def of(self, policy: str) -> dict[int, Row]:
         """The rows of a policy by the number of the instance."""
-        return {row.number: row for row in self.rows if row.policy == policy}
+        found = {number: row for (number, name), row in self._rows.items() if name == policy}
+        return dict(sorted(found.items()))
 
     def has(self, number: int, policy: str) -> bool:
         """Whether a policy was played on an instance."""

@@ -109,6 +109,20 @@ def test_what_is_there_is_not_played_again(whole):
     assert texts(whole) == before
 
 
+def test_a_rule_that_has_changed_is_played_again(whole, tmp_path):
+    """Its rows are replaced, and those of others stay."""
+    play(TINY, tmp_path, "the command")
+    before = read(tmp_path, "scored")["small"]
+    changed = TINY._replace(families=("small",), contestants={"blp": "oplp"})
+    play(changed, tmp_path, "the command")
+    assert read(tmp_path, "scored")["small"].rows == before.rows
+    play(changed._replace(again=True), tmp_path, "the command")
+    after = read(tmp_path, "scored")["small"]
+    assert after.of("olp") == before.of("olp")
+    assert after.of("blp") != before.of("blp")
+    assert len(after.rows) == len(before.rows)
+
+
 def test_policies_and_instances_can_be_added(whole, tmp_path):
     """The rows do not depend on who else plays, nor on how many instances there are."""
     play(TINY._replace(contestants={"olp": "olp"}, instances=2), tmp_path, "first")

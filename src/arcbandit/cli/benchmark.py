@@ -49,7 +49,7 @@ def benchmark(
         Parameter(
             show_default=False,
             help="Which half of the instances: constants are tuned on one and judged on the other. By default scored, "
-            "but tuning with `--quick`, as whoever looks at the scored half while he still tunes has spent it.",
+            "but tuning with `--quick`: to look at the scored half while tuning would spend it.",
         ),
     ] = None,
     frontier: Annotated[
@@ -122,6 +122,15 @@ def benchmark(
             "run goes on where it stopped."
         ),
     ] = DEFAULT_FOLDER,
+    again: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Play again what the folder holds, and replace it: for a rule that has changed since, as in "
+            "`--policy priced-lp --again`.",
+        ),
+    ] = False,
     from_: Annotated[
         str | None,
         Parameter(name="--from", show_default=False, help="Play nothing: show the results of this folder."),
@@ -150,7 +159,8 @@ def benchmark(
     target = None if page is None else _page_target(page)
     part = "frontier" if frontier else half or ("tuning" if quick else "scored")
     if from_ is None:
-        plan = _plan(families, part, policy, _size(instances, epochs, horizon, full, quick, frontier), seed, jobs)
+        size = _size(instances, epochs, horizon, full, quick, frontier)
+        plan = _plan(families, part, policy, size, seed, jobs)._replace(again=again)
         _play(plan, folder)
     elif not folder.is_dir():
         raise InvalidInputError(f"--from must be a folder of results, got {from_!r}.")

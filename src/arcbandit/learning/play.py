@@ -71,6 +71,7 @@ class Plan(NamedTuple):
     horizon: int
     seed: int = 0
     jobs: int | None = None
+    again: bool = False  # whether what is there is played again, and replaced
 
     @property
     def half(self) -> Half:
@@ -83,14 +84,14 @@ class Plan(NamedTuple):
 
 
 def play(plan: Plan, folder: Path, command: str, watch: Watch | None = None) -> dict[str, FamilyResults]:
-    """Play what a folder does not hold yet, and keep it there; return all that it then holds of these families."""
+    """Play what a folder does not hold yet, or all again, and keep it there; return all that it holds then."""
     watch = watch or Nobody()
     # All files are looked at before the first round, so that one that does not fit is refused at once.
     found = {family: opened(folder, plan.settings(family)) for family in plan.families}
     missing = []
     for family, results in found.items():
         for number in range(FAMILIES[family].size(plan.instances)):
-            labels = [label for label in plan.contestants if not results.has(number, label)]
+            labels = [label for label in plan.contestants if plan.again or not results.has(number, label)]
             if labels:
                 one = drawn(family, plan.half, number, plan.seed)
                 missing.append((one, labels))

@@ -70,7 +70,7 @@ def page(parts: Parts, images: dict[str, str]) -> str:
         'is `src/arcbandit/learning/families.py`; `arcbandit.learning.families.drawn("small", "tuning", 0)` gives one.',
         "## What was tuned on what",
         "The constants of a rule may be chosen on the half `tuning`, and on nothing else; the frontiers are of that "
-        f"half. The half `scored` is played once, after everything is fixed, and {_when(scored)}. Whoever doubts that "
+        f"half. The half `scored` is for a single run, after everything is fixed; {_when(scored)}. Whoever doubts that "
         "nothing was fitted to it plays instances that nobody has seen: `arcbandit benchmark --seed 1`, or any other "
         "seed.",
         "## How it was played",
@@ -100,7 +100,9 @@ def _first_sentence(results: Results) -> str:
 
 
 def _when(scored: Results) -> str:
-    return "what came out is above" if scored else "has not been played yet: all that is above is of the half `tuning`"
+    return (
+        "what came out is above" if scored else "it has not been played yet: all that is above is of the half `tuning`"
+    )
 
 
 def _verdicts(results: Results) -> str:

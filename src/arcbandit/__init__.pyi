@@ -16,6 +16,7 @@ from arcbandit.errors import UnknownNameError as UnknownNameError
 from arcbandit.experiments.paper_instances import paper_instance as paper_instance
 from arcbandit.floors import GroupFloor as GroupFloor
 from arcbandit.instance import Instance as Instance
+from arcbandit.limits import LearningLimit as LearningLimit
 from arcbandit.oracle import Analysis as Analysis
 from arcbandit.oracle import analyse as analyse
 from arcbandit.planning import Plan as Plan
@@ -53,6 +54,8 @@ from arcbandit.report.plots import plot as plot
 from arcbandit.report.tables import latex_table as latex_table
 from arcbandit.simulation.audit import Audit as Audit
 from arcbandit.simulation.audit import audit as audit
+from arcbandit.simulation.clairvoyant import Clairvoyant as Clairvoyant
+from arcbandit.simulation.clairvoyant import ClairvoyantWithMargins as ClairvoyantWithMargins
 from arcbandit.simulation.compare import Comparison as Comparison
 from arcbandit.simulation.compare import compare as compare
 from arcbandit.simulation.delays import Delay as Delay

@@ -21,6 +21,7 @@ from arcbandit.errors import EnumerationLimitError, InfeasibleError, InvalidInpu
 from arcbandit.inputs.values import choice, instance_of, is_whole, items, shown, whole
 from arcbandit.instance import Instance
 from arcbandit.kernels.program import NO_FLOOR, Basis, PlanStatus, make_basis
+from arcbandit.limits import LearningLimit, learning_limit
 from arcbandit.planning import (
     ActiveSet,
     Plan,
@@ -199,6 +200,19 @@ class Analysis:
     def gap(self, active_set: ActiveSet) -> float:
         """rho(I) = max(s(I), P(I))."""
         return self.candidate(active_set).suboptimality_gap
+
+    def learning_limit(self, horizon: float, violation_weight: float = 1.0) -> LearningLimit:
+        """The least R + v V that learning leaves any policy after `horizon` rounds, to the order of their square root.
+
+        It holds in the sense of local asymptotic minimax: for Gaussian rewards, in the worst case over instances near
+        this one, even for a policy that is told which pairs the best plan uses. It is exact for a unique optimum that
+        is not degenerate, whose saturated floors count no arm twice; others are refused. docs/theory.md has the proof.
+
+        >>> from arcbandit import paper_instance
+        >>> analyse(paper_instance("nu")).learning_limit(50_000)
+        <LearningLimit: R + V of 248.7 (R 103, V 145.7) after 50,000 rounds>
+        """
+        return learning_limit(self.instance, horizon, violation_weight)
 
     def _candidate(self, active_set: ActiveSet, limit: float) -> Candidate | None:
         """The candidate's gaps, or None as soon as its gap is seen to reach `limit`."""

@@ -1,4 +1,5 @@
 import json
+import math
 import re
 import subprocess
 import sys
@@ -439,3 +440,24 @@ def test_help_of_plan_lists_its_options(capsys):
     for option in ("INSTANCE", "--analyse", "--json", "--solver"):
         assert option in output
     assert "--no-" not in output
+
+
+def test_the_learning_limit_stands_beside_the_constants(capsys, tmp_path):
+    """In the table and in the document; where it is not known, the reason does."""
+    floor_of_two_fifths = tmp_path / "two-arms.toml"
+    Instance([[4, 2], [1, 1]], [0, 0.4], [0.5, 0.5]).save(floor_of_two_fifths)
+    document = document_of("plan", str(floor_of_two_fifths), "--analyse", capsys=capsys)
+    limit = document["learning_limit"]
+    # A price of 1 and two fifths of the rounds: 2 sigma (1 + 1) phi(0) sqrt(2/5 T).
+    assert limit["total"] == pytest.approx(4 * math.sqrt(0.4 * 50_000 / (2 * math.pi)))
+    assert (limit["horizon"], limit["violation_weight"]) == (50_000, 1.0)
+    assert document["learning_limit_reason"] is None
+    assert f"{limit['total']:.2f}  learning limit" in answer_to(
+        "plan", str(floor_of_two_fifths), "--analyse", capsys=capsys
+    )
+    exactly_met = tmp_path / "exactly-met.toml"
+    Instance([[2, 1], [1, 2]], [1.0, 0.5], [0.5, 0.5]).save(exactly_met)
+    document = document_of("plan", str(exactly_met), "--analyse", capsys=capsys)
+    assert document["learning_limit"] is None
+    assert "not degenerate" in document["learning_limit_reason"]
+    assert "not known: The learning limit" in answer_to("plan", str(exactly_met), "--analyse", capsys=capsys)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from arcbandit.errors import EnumerationLimitError, PlanningError
+from arcbandit.errors import EnumerationLimitError, InvalidInputError, PlanningError
 from arcbandit.experiments.paper_instances import PAPER_INSTANCES
 from arcbandit.instance import Instance
+from arcbandit.limits import LearningLimit
 from arcbandit.oracle import VALUE_TOLERANCE, Analysis, Candidate, Regime, analyse
 from arcbandit.planning import ActiveSet, Plan, PlanStatus, plan
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from arcbandit.experiments.many_epochs import Exponent
     from arcbandit.experiments.result import Result
     from arcbandit.simulation.summary import Summary
+
+
+LIMIT_HORIZON = 50_000  # rounds after which the learning limit is shown, those of the paper's experiments
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,16 @@ class Answer:
             return None, f"it needs each of {count} candidate sets, more than the limit of {error.limit:,}"
         return nearest, "there is no other candidate set" if nearest is None else None
 
+    def learning_limit(self) -> tuple[LearningLimit | None, str | None]:
+        """What learning must cost after LIMIT_HORIZON rounds, or None and the reason why that is not known."""
+        assert self.analysis is not None
+        if not self.feasible:
+            return None, "it is measured from an optimal plan, but no plan meets every floor"
+        try:
+            return self.analysis.learning_limit(LIMIT_HORIZON), None
+        except InvalidInputError as error:
+            return None, str(error)
+
 
 def plan_document(answer: Answer) -> dict[str, Any]:
     """Everything `arcbandit plan` prints; rows are arms, columns contexts, floors are named."""
@@ -141,6 +155,7 @@ def plan_document(answer: Answer) -> dict[str, Any]:
 
 def _constants(answer: Answer, analysis: Analysis) -> dict[str, Any]:
     nearest, reason = answer.nearest_candidate()
+    limit, unknown = answer.learning_limit()
     return {
         "performance_sensitivity": analysis.performance_sensitivity,
         "largest_floors": analysis.largest_floors,
@@ -153,6 +168,8 @@ def _constants(answer: Answer, analysis: Analysis) -> dict[str, Any]:
         else nearest._asdict() | {"active_set": _named(answer, nearest.active_set)},
         "candidate_count": analysis.candidate_count,
         "candidate_limit": analysis.candidate_limit,
+        "learning_limit": None if limit is None else limit._asdict(),
+        "learning_limit_reason": unknown,
     }
 
 

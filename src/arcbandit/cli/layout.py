@@ -291,6 +291,7 @@ def _print_constants(console: Console, answer: "Answer") -> None:
         else f"not degenerate: at most the {needed:,} constraints that fix a plan",
     )
     _add_gap(facts, answer)
+    _add_limit(facts, answer)
     console.print(facts)
 
 
@@ -318,6 +319,17 @@ def _add_gap(facts: Table, answer: "Answer") -> None:
         figure(nearest.performance_gap),
         "performance gap: revenue lost with I, over max(1, S_γ*) + L(I)",
     )
+
+
+def _add_limit(facts: Table, answer: "Answer") -> None:
+    limit, reason = answer.learning_limit()
+    meaning = "learning limit: the least R + V that any policy can be sure of, to the order of √T"
+    if limit is None:
+        facts.add_row("R + V", "-", meaning)
+        facts.add_row("", "", Text("not known: ", style="bold").append(reason or "", style="not bold"))
+        return
+    after = f"after {limit.horizon:,} rounds; of these R {figure(limit.regret)} and V {figure(limit.violation)}"
+    facts.add_row("R + V", figure(limit.total), f"{meaning}, {after}")
 
 
 def _set_notation(answer: "Answer", active_set: "ActiveSet") -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from arcbandit.limits import LearningLimit
     from arcbandit.policies.base import Policy
     from arcbandit.policies.dials import Dial
     from arcbandit.policies.forgetting import Window
@@ -176,11 +177,26 @@ def _print_answer(instance: str, results: "Results", json: bool) -> None:
         _print_all(instance, results)
 
 
+def _limit_of(results: "Results") -> "LearningLimit | None":
+    """What learning must cost any policy there, if that is known: for normal rewards in a world that stays."""
+    from arcbandit.errors import ArcbanditError
+    from arcbandit.instance import Instance
+    from arcbandit.limits import learning_limit
+
+    settings = results.settings
+    if settings["rewards"] != "gaussian" or "drift" in settings or "delay" in settings:
+        return None
+    with contextlib.suppress(ArcbanditError):
+        return learning_limit(Instance.from_dict(settings["instance"]), results.horizon, 1.0)
+    return None
+
+
 def simulation_document(name: str, results: "Results") -> dict[str, Any]:
     """Everything `arcbandit simulate` prints; `rounds` is the round of the summary."""
     from arcbandit.cli.documents import estimate_document
     from arcbandit.report.tables import best_policy, window_rows
 
+    limit = _limit_of(results)
     settings = results.settings | {"name": name, "policies": list(results.policies)}
     worst: dict[str, dict[str, Any]] = {policy: {} for policy in results.policies}
     for row in window_rows(results):
@@ -197,6 +213,7 @@ def simulation_document(name: str, results: "Results") -> dict[str, Any]:
             for policy, metrics in results.summary().items()
         },
         "worst_window": None if results.settings["window"] is None else worst,
+        "learning_limit": None if limit is None else limit._asdict(),
     }
 
 
@@ -213,10 +230,11 @@ def _configured(choices: Sequence[str], memory: "float | Window | None") -> "dic
 def _policy(choice: str, memory: "float | Window | None") -> "Policy":
     """The policy named with its dials, as in linear-program:caution=-0.5,optimism=1."""
     from arcbandit.policies.registry import POLICIES
+    from arcbandit.simulation.clairvoyant import CLAIRVOYANTS
 
     name, colon, dials = choice.partition(":")
-    known_name("policy", name, POLICIES)
-    known: dict[str, Dial | None] = {dial.name: dial for dial in POLICIES[name].dials} | dict.fromkeys(SETTINGS)
+    kind: type[Policy] = CLAIRVOYANTS[name] if name in CLAIRVOYANTS else POLICIES[known_name("policy", name, POLICIES)]
+    known: dict[str, Dial | None] = {dial.name: dial for dial in kind.dials} | dict.fromkeys(SETTINGS)
     settings: dict[str, Any] = {}
     for part in dials.split(",") if colon else ():
         dial, equals, text = (piece.strip() for piece in part.partition("="))
@@ -226,9 +244,9 @@ def _policy(choice: str, memory: "float | Window | None") -> "Policy":
         if not equals or dial in settings:
             raise InvalidInputError(f"Dial {dial} of policy {name} must be given once, as {dial}=value, got {part!r}.")
         settings[dial] = _dial_value(name, dial, known[dial], text)
-    if memory is not None and not POLICIES[name].plans:
+    if memory is not None and not kind.plans:
         raise InvalidInputError(f"--memory must not be given with policy {name}, which does not plan.")
-    return POLICIES[name](**{MEMORY: memory, **settings})
+    return kind(**{MEMORY: memory, **settings})
 
 
 def _dial_value(policy: str, name: str, dial: "Dial | None", text: str) -> Any:
@@ -364,6 +382,7 @@ def _reading(results: "Results", best: str | None) -> "Table":
     from rich.table import Table
 
     from arcbandit.report.tables import COLUMNS
+    from arcbandit.showing import number
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
@@ -372,6 +391,9 @@ def _reading(results: "Results", best: str | None) -> "Table":
         table.add_row(column.heading, column.meaning)
     if best is not None:
         table.add_row("*", "lowest mean R + V")
+    limit = _limit_of(results)
+    if limit is not None and limit.total > 0.0:
+        table.add_row("limit", f"R + V of {number(limit.total, 4)}: what learning must cost, to the order of √T")
     if results.epochs > 1:
         table.add_row("±", "half width of the 95 % interval of the mean over epochs")
     return table

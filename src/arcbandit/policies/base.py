@@ -107,6 +107,7 @@ class Policy(metaclass=PolicyType):
     preset: ClassVar[Mapping[str, float]] = {}  # dials that the class itself sets
     rows: ClassVar[Rows] = Rows()  # what learner.memory holds
     keeps_averages: ClassVar[bool] = False  # that is averages of its own plans, which a merge leaves as they are
+    knows_optimum: ClassVar[bool] = False  # it is told the best plan, as no learner is: for simulations alone
     needs_horizon: ClassVar[bool] = False
     needs_mean_bound: ClassVar[bool] = False
     supports_group_floors: ClassVar[bool] = True

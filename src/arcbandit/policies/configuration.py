@@ -124,7 +124,8 @@ class Configuration:
         """A policy at work with these dials, ready for the arms, contexts and floors of an instance.
 
         It is told what a learner may know of the instance: not the means, but, for rules that scale rewards, an upper
-        bound on them. `seed`, `epoch` and `worker` default to those of this configuration.
+        bound on them. Only a clairvoyant, which is for simulations, is told the best plan. `seed`, `epoch` and `worker`
+        default to those of this configuration.
         """
         instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
         mean_bound = self.mean_bound
@@ -140,6 +141,7 @@ class Configuration:
             epoch=self.epoch if epoch is None else whole("epoch", epoch, 0),
             worker=self.worker if worker is None else whole("worker", worker, 0),
         )
+        beyond: dict[str, Any] = {"instance": instance} if self.kind.knows_optimum else {}
         return self.kind(
             instance.revenue_floors,
             None if self.estimate_contexts else instance.context_probabilities,
@@ -147,6 +149,7 @@ class Configuration:
             contexts=instance.contexts,
             group_floors=instance.group_floors,
             available=available,
+            **beyond,
             **told.settings(),
         )
 

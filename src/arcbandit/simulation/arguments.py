@@ -76,6 +76,8 @@ def check_changes(
             )
     told = any(any(tells(last, new)) for last, new in itertools.pairwise(worlds))
     for label, chosen in policies.items():
+        if isinstance(chosen, Configuration) and chosen.kind.knows_optimum and len(worlds) > 1:
+            raise InvalidInputError(f"drift must be None for {label!r}, which is told the best plan of one world.")
         if not isinstance(chosen, Configuration):
             if told:
                 raise InvalidInputError(

@@ -96,6 +96,8 @@ def audit(
     configured = playable(policy, instance, None, "policy")
     if not isinstance(configured, Configuration) or not configured.kind.plans:
         raise InvalidInputError(f"The audit needs a policy that plans, but {configured.name!r} does not.")
+    if configured.kind.knows_optimum:
+        raise InvalidInputError(f"The audit is of policies that learn, but {configured.name!r} is told the best plan.")
     if configured.kind.soft_floors:
         raise InvalidInputError(
             f"The audit needs a policy that keeps to its floors, but {configured.name!r} prices them."

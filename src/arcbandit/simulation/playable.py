@@ -1,5 +1,6 @@
 """The policies that a simulation plays, by label: compiled rules, by name or configured, and plain objects."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.registry import policy as policy_by_name
 from arcbandit.policies.settings import PolicyName
+from arcbandit.simulation.clairvoyant import CLAIRVOYANTS
 from arcbandit.simulation.plain import PlainPolicy
 
 Playable = PolicyName | str | Policy | Configuration | PlainPolicy
@@ -75,7 +77,8 @@ def playable(
     epoch starts from nothing; and one made for another problem.
     """
     if isinstance(choice, str):
-        named: Configuration = policy_by_name(choice)
+        make: Any = CLAIRVOYANTS.get(choice, functools.partial(policy_by_name, choice))
+        named: Configuration = make()
         return named
     if isinstance(choice, Configuration):
         _refuse_methods(choice.kind, {}, parameter)
@@ -146,6 +149,8 @@ def _difference(bound: Policy, instance: Instance, available: NDArray[np.bool_] 
     if not bound.estimate_contexts and not _close(problem.context_probabilities, instance.context_probabilities):
         told, true = problem.context_probabilities.tolist(), instance.context_probabilities.tolist()
         return f"other context_probabilities, {told}, not {true}"
+    if bound.knows_optimum:  # its pairs are those of the best plan, whichever are available
+        return None
     everywhere = np.ones((n_arms, n_contexts), dtype=np.bool_)
     if not np.array_equal(problem.available, everywhere if available is None else available):
         return "other available pairs than the argument `available`"

@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 OLDEST_NUMBA := $(shell sed -nE 's/^ *"numba>=([0-9.]+)",.*/\1/p' pyproject.toml)
 OLDEST := .venv-oldest
 OLDEST_READY := $(OLDEST)/.ready
+# Where `make learning` keeps its results, with the page beside; docs/learning is what is published.
+LEARNING ?= learning
 PARALLEL := -n auto --dist worksteal
 # What tuples and fingerprints are without a compiler, besides the kernels.
 ALSO_UNCOMPILED := tests/compilation/test_packing.py tests/compilation/test_fingerprint.py
@@ -15,7 +17,7 @@ NUMBA_TESTS := tests/test_planning.py tests/policies/test_contract.py \
 	-k "TestCertificates or same_arms or snapshot"
 
 .DEFAULT_GOAL := help
-.PHONY: help run claims quick test test-long test-numba test-oldest test-plain lint bench docs lock clean
+.PHONY: help run claims learning quick test test-long test-numba test-oldest test-plain lint bench docs lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +27,11 @@ run: $(READY)  ## Reproduce every number of the paper; the page is reproduction/
 
 claims: $(READY)  ## Play 30 seeds of every experiment and count how often each claim holds, which takes an hour
 	$(BIN)/python -m arcbandit.experiments.seeds
+
+learning: $(READY)  ## Play the benchmark of learning, which takes most of an hour; the page is learning.md
+	$(BIN)/arcbandit benchmark --half tuning --out $(LEARNING)
+	$(BIN)/arcbandit benchmark --frontier --out $(LEARNING)
+	$(BIN)/arcbandit benchmark --half scored --out $(LEARNING) --page $(LEARNING).md
 
 quick: $(READY)  ## Test in half a minute, after every edit: all but what is slow or draws many cases
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not long"

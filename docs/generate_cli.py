@@ -35,12 +35,14 @@ SECTIONS = {
     "arcbandit policies": ["policies", "--help"],
     "arcbandit warm-up": ["warm-up", "--help"],
     "arcbandit reproduce": ["reproduce", "--help"],
+    "arcbandit benchmark": ["benchmark", "--help"],
     "Example": ["plan", "nu", "--analyse"],
     "Example of floors that cannot be met": ["plan", "figure-1:0.9"],
     "Example of a simulation": ["simulate", "nu", "--horizon", "2000", "--jobs", "1"],
     "The paper's instances": ["instances"],
     "The policies": ["policies"],
     "The experiments": ["reproduce", "--list"],
+    "The families of the benchmark": ["benchmark", "--list"],
 }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from arcbandit import __version__
-from arcbandit.cli import instances, plan, policies, reproduce, simulate, warm_up
+from arcbandit.cli import benchmark, instances, plan, policies, reproduce, simulate, warm_up
 from arcbandit.errors import ArcbanditError, InvalidInputError
 
 ANSWERED = 0
@@ -33,6 +33,7 @@ app.command(simulate.simulate)
 app.command(policies.policies)
 app.command(warm_up.warm_up)
 app.command(reproduce.reproduce)
+app.command(benchmark.benchmark)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

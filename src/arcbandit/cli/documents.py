@@ -149,7 +149,7 @@ def plan_document(answer: Answer) -> dict[str, Any]:
     }
     if answer.analysed and answer.analysis is not None:
         document |= _constants(answer, answer.analysis)
-    plain: dict[str, Any] = _plain(document)
+    plain: dict[str, Any] = plain_value(document)
     return plain
 
 
@@ -205,7 +205,7 @@ def instances_document() -> dict[str, Any]:
 
 def estimate_document(value: "Estimate") -> dict[str, float | None]:
     """A mean and the half width of its interval, which is None for a single epoch."""
-    return {"mean": _plain(value.mean), "half_width": _plain(value.half_width)}
+    return {"mean": plain_value(value.mean), "half_width": plain_value(value.half_width)}
 
 
 def many_epochs_document(result: "Result") -> dict[str, Any]:
@@ -219,7 +219,7 @@ def many_epochs_document(result: "Result") -> dict[str, Any]:
         "epochs": summary.epochs,
         "fitted_epochs": fitted_epochs(result.recorded),
         "seconds": result.seconds,
-        "rounds": _plain(summary.rounds),
+        "rounds": plain_value(summary.rounds),
         "policies": {
             policy: {
                 metric: _sum_over_many_epochs(summary, metric, policy, exponent)
@@ -238,9 +238,9 @@ def _sum_over_many_epochs(summary: "Summary", metric: str, policy: str, exponent
     return {
         **estimate_document(summary.estimate(metric, policy)),
         "exponent": estimate_document(exponent.estimate) | {"epochs_left_out": exponent.left_out},
-        "means": _plain(summary.mean(metric, policy)),
-        **{name: _plain(summary.quantile(metric, policy, share)) for name, share in QUANTILES.items()},
-        "histogram": {"edges": _plain(edges), "counts": _plain(counts)},
+        "means": plain_value(summary.mean(metric, policy)),
+        **{name: plain_value(summary.quantile(metric, policy, share)) for name, share in QUANTILES.items()},
+        "histogram": {"edges": plain_value(edges), "counts": plain_value(counts)},
     }
 
 
@@ -256,14 +256,14 @@ def print_json(document: dict[str, Any]) -> None:
     print("{\n" + ",\n".join(fields) + "\n}")
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """The value as lists, strings and numbers; a number that JSON cannot express is None."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain_value(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_plain(item) for item in value]
+        return [plain_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, int) and value > 10**308:  # most JSON readers would make it infinite

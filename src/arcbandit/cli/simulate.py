@@ -135,7 +135,9 @@ def simulate(
     from arcbandit.cli.plan import find_instance
 
     found = find_instance(instance)
-    configured = _configured(policy or DEFAULT_POLICIES, None if memory is None else memory_of("--memory", memory))
+    configured = configured_policies(
+        policy or DEFAULT_POLICIES, None if memory is None else memory_of("--memory", memory)
+    )
     _check_numbers(horizon, epochs, seed, jobs, window)
     late, changes = delay_of(delay, lost), drift_of(drift, found, horizon)
     _check_targets(out, plot)
@@ -217,7 +219,7 @@ def simulation_document(name: str, results: "Results") -> dict[str, Any]:
     }
 
 
-def _configured(choices: Sequence[str], memory: "float | Window | None") -> "dict[str, Policy]":
+def configured_policies(choices: Sequence[str], memory: "float | Window | None") -> "dict[str, Policy]":
     """The policies by how they are named; `memory` is that of those which do not name their own."""
     configured: dict[str, Policy] = {}
     for choice in choices:

@@ -1,0 +1,169 @@
+"""The page of the benchmark: what was found, in a sentence and a picture first, then everything."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from arcbandit.learning.charts import frontier_chart, relative_chart, tail_chart
+from arcbandit.learning.contestants import CAREFUL, DEFAULT, DIALS, JUDGED, PLAYED_ON, SAMPLER
+from arcbandit.learning.families import FAMILIES, RANDOM
+from arcbandit.learning.play import EARLIER, LATE, STEEP
+from arcbandit.learning.requirements import verdicts
+from arcbandit.learning.results import FRONTIER, SCORED, TUNING, FamilyResults, Results
+from arcbandit.learning.scores import LEAST_SUM, quotients, ratios
+from arcbandit.learning.tables import CLAIRVOYANT_COLUMNS, COLUMNS, clairvoyant_tables, family_tables, ratio
+from arcbandit.report.charts import Chart, alt_text
+from arcbandit.report.figures import chart_file
+from arcbandit.report.files import write_whole
+from arcbandit.report.tables import NumberTable
+
+SUFFIX = ".md"
+Parts = Mapping[str, Results]  # by name, as in PARTS
+
+
+def write_page(target: Path, figures: Path, parts: Parts) -> list[Path]:
+    """Write the page, and its figures into a folder; return what was written, the page first."""
+    shown = parts[SCORED] or parts[TUNING]
+    charts: dict[str, Chart] = {"relative": relative_chart(shown), "tails": tail_chart(shown)}
+    charts |= {f"frontier-{family}": frontier_chart(found) for family, found in parts[FRONTIER].items()}
+    files = {name: figures / f"{name}.svg" for name, chart in charts.items() if chart.lines}
+    text = page(parts, {name: _image(charts[name], path, target) for name, path in files.items()})
+    figures.mkdir(parents=True, exist_ok=True)
+    for name, path in files.items():
+        write_whole(path, chart_file(charts[name], ".svg"))
+    write_whole(target, text.encode())
+    return [target, *files.values()]
+
+
+def page(parts: Parts, images: dict[str, str]) -> str:
+    """The page as Markdown."""
+    scored, tuning, frontier = parts[SCORED], parts[TUNING], parts[FRONTIER]
+    shown, half = (scored, SCORED) if scored else (tuning, TUNING)
+    blocks = [
+        "# How fast policies learn",
+        _first_sentence(shown),
+        images.get("relative", ""),
+        f"This page is written by `arcbandit benchmark`, from the half `{half}` of the instances unless a section says "
+        "otherwise. Regret R is revenue lost against the best plan, violation V what the floors lacked, both summed "
+        "over the rounds.",
+        "## What must hold",
+        _verdicts(shown),
+        *(["On the half `tuning`, for comparison:", _verdicts(tuning)] if scored and tuning else []),
+        "## From the best instance to the worst",
+        "Each line has all instances of the random families, from those where a policy does best beside BLP to those "
+        "where it does worst.",
+        images.get("tails", ""),
+        *_frontier(frontier, images),
+        "## Every family",
+        *(_table(table) for table in family_tables(shown)),
+        _terms(COLUMNS),
+        *_clairvoyants(shown),
+        "## Families",
+        "\n".join(f"- `{family.name}`: {family.about}." for family in FAMILIES.values()),
+        "An instance is a pure function of its family, its half, its number and the seed. Each is strictly feasible; "
+        "those of the random families are not degenerate and have an active floor at a price above 0. The exact recipe "
+        "is `src/arcbandit/learning/families.py`.",
+        "## What was tuned on what",
+        "The constants of a rule may be chosen on the half `tuning`, and on nothing else; the frontiers are of that "
+        "half. The half `scored` is played once, after everything is fixed, and what came out is above. Whoever doubts "
+        "that nothing was fitted to it plays instances that nobody has seen: `arcbandit benchmark --seed 1`, or any "
+        "other seed.",
+        "## How it was played",
+        _settings(parts),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _first_sentence(results: Results) -> str:
+    parts = []
+    for other, name in ((DEFAULT, "BLP's"), (SAMPLER, "ThompsonLP's")):
+        found = {
+            family: one.mean
+            for family in RANDOM
+            if family in results and (one := ratios(quotients(results[family], JUDGED, other))) is not None
+        }
+        if found:
+            low, high = min(found.values()), max(found.values())
+            parts.append(f"{ratio(low)} to {ratio(high)} of {name}" if low < high else f"{ratio(low)} of {name}")
+    if not parts:
+        return "PricedLP was not played beside other policies yet."
+    families = sum(family in results for family in RANDOM)
+    return (
+        f"**Over {families} families of random instances, the regret and violation of PricedLP together are "
+        f"{', and '.join(parts)}** (geometric means by family)."
+    )
+
+
+def _verdicts(results: Results) -> str:
+    rows = tuple((one.sentence, f"**{one.word}**", one.figures) for one in verdicts(results))
+    return _markdown(("requirement", "", "measured"), rows)
+
+
+def _frontier(results: Results, images: dict[str, str]) -> list[str]:
+    if not results:
+        return []
+    dials = "; ".join(f"{one.label}: {', '.join(f'{value:g}' for value in one.values)}" for one in DIALS)
+    return [
+        "## What a dial trades",
+        "Regret against violation while one dial of a rule is turned, on the half `tuning`; further down and to the "
+        f"left is better. The dials are {dials}. Caution −1 is OPLP, 0 is BLP and 1 is OLP.",
+        *(images.get(f"frontier-{family}", "") for family in results),
+    ]
+
+
+def _clairvoyants(results: Results) -> list[str]:
+    tables = clairvoyant_tables(results)
+    if not tables:
+        return []
+    return [
+        "## Beside the clairvoyant",
+        "A clairvoyant is told which pairs to play and which floors are met exactly, and estimates the shares alone; "
+        "with newsvendor margins, it is also told the prices. Instances on which it loses less than "
+        f"{LEAST_SUM:g} are left out.",
+        *(_table(table) for table in tables),
+        _terms(CLAIRVOYANT_COLUMNS),
+    ]
+
+
+def _settings(parts: Parts) -> str:
+    lines = []
+    for part, results in parts.items():
+        for family, found in results.items():
+            settings = found.settings
+            lines.append(
+                f"- `{part}-{family}.csv`: {found.instances} instances, {settings.epochs} epochs, horizon "
+                f"{settings.horizon:,}, seed {settings.seed}; made by {_commands(found)}."
+            )
+    first, last = LATE
+    lines += [
+        "",
+        f"In each epoch all policies meet the same contexts and the same noise. Sums below {LEAST_SUM:g} count as "
+        f"{LEAST_SUM:g} in geometric means and ratios. A run is steep if its R + V grew from T/{EARLIER} to T with an "
+        f"exponent above {STEEP:g}; steep runs of {' and '.join(PLAYED_ON)} are played again with the same draws, to "
+        f"{last} T, and their exponents from {first} T on are those called late. `{CAREFUL}` has ten times the weight "
+        "on violation. `arcbandit benchmark --from FOLDER` prints and draws all of this again from the files.",
+    ]
+    return "\n".join(lines)
+
+
+def _commands(found: FamilyResults) -> str:
+    return ", ".join(f"`{command}`" for command in found.commands)
+
+
+def _image(chart: Chart, path: Path, target: Path) -> str:
+    place = Path(os.path.relpath(path.resolve(), target.resolve().parent)).as_posix()
+    return f"![{alt_text(chart)}]({place})"
+
+
+def _table(table: NumberTable) -> str:
+    return f"**{table.title}**\n\n{_markdown(table.header, table.rows)}"
+
+
+def _markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(header), *(list(row) for row in rows)]
+    shown = [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines]
+    return "\n".join([shown[0], f"|{'---|' * len(lines[0])}", *shown[1:]])
+
+
+def _terms(columns: dict[str, str]) -> str:
+    return "\n".join(f"- {name}: {meaning}" for name, meaning in columns.items())

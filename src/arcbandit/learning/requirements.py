@@ -1,0 +1,100 @@
+"""What the rule that we recommend must hold, measured: kept or missed, with figures."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from arcbandit.learning.contestants import CAREFUL, CAUTIOUS, DEFAULT, JUDGED, SAMPLER
+from arcbandit.learning.families import FAMILIES, RANDOM
+from arcbandit.learning.results import Results
+from arcbandit.learning.scores import beats_both, growth, quotients, ratios
+
+AGAINST_DEFAULT = 0.6
+AGAINST_SAMPLER = 0.8
+LEAST_SHARE = 0.99
+WORST_RATIO = 1.2
+STEEPEST = 0.9
+CAREFUL_VIOLATION = 1.0
+CAREFUL_REGRET = 0.7
+
+NAMES = {JUDGED: "PricedLP", CAREFUL: "PricedLP, weight 10", DEFAULT: "BLP", SAMPLER: "ThompsonLP", CAUTIOUS: "OPLP"}
+SUMS = {"total": "R + V", "violation": "V", "regret": "R"}
+
+
+class Verdict(NamedTuple):
+    """Whether a requirement is kept, and the figures; None if too little was played to say so."""
+
+    sentence: str
+    kept: bool | None
+    figures: str
+
+    @property
+    def word(self) -> str:
+        """How it stands."""
+        return {True: "kept", False: "missed", None: "incomplete"}[self.kept]
+
+
+def verdicts(results: Results) -> tuple[Verdict, ...]:
+    """Every requirement."""
+    return (
+        _at_most(results, RANDOM, JUDGED, DEFAULT, "total", AGAINST_DEFAULT),
+        _at_most(results, RANDOM, JUDGED, SAMPLER, "total", AGAINST_SAMPLER),
+        _better_than_both(results),
+        _never_much_worse(results),
+        _never_linear(results),
+        _at_most(results, FAMILIES, CAREFUL, CAUTIOUS, "violation", CAREFUL_VIOLATION),
+        _at_most(results, FAMILIES, CAREFUL, CAUTIOUS, "regret", CAREFUL_REGRET),
+    )
+
+
+def _at_most(results: Results, families: Iterable[str], policy: str, other: str, metric: str, limit: float) -> Verdict:
+    """The geometric mean of a sum is at most `limit` times another policy's, in each of some families."""
+    wanted = tuple(families)
+    which = "every random family" if wanted == RANDOM else "every family"
+    share = "at most" if limit == 1.0 else f"at most {limit:g} of"
+    sentence = f"{SUMS[metric]} of {NAMES[policy]} is {share} {NAMES[other]}'s on {which}"
+    found = {
+        family: ratios(quotients(results[family], policy, other, metric)) for family in wanted if family in results
+    }
+    return _verdict(sentence, {family: one.mean for family, one in found.items() if one}, limit, len(wanted))
+
+
+def _verdict(sentence: str, measured: Mapping[str, float], limit: float, wanted: int) -> Verdict:
+    """Missed if a family is above the limit; kept if none is, and all that are wanted were measured."""
+    figures = ", ".join(f"{family} {value:.2f}" for family, value in measured.items()) or "nothing was played"
+    if any(value > limit for value in measured.values()):
+        return Verdict(sentence, False, figures)
+    return Verdict(sentence, True if len(measured) == wanted else None, figures)
+
+
+def _better_than_both(results: Results) -> Verdict:
+    sentence = f"{NAMES[JUDGED]} is better than both OLP and OPLP on at least {LEAST_SHARE:.0%} of the instances"
+    counts = [count for found in results.values() if (count := beats_both(found, JUDGED)) is not None]
+    better, instances = (sum(one[place] for one in counts) for place in (0, 1))
+    kept = bool(better >= LEAST_SHARE * instances)
+    complete = len(counts) == len(FAMILIES)
+    return Verdict(sentence, None if kept and not complete else kept, f"{better:,} of {instances:,}")
+
+
+def _never_much_worse(results: Results) -> Verdict:
+    sentence = f"R + V of {NAMES[JUDGED]} is at most {WORST_RATIO:g} times {NAMES[DEFAULT]}'s on every instance"
+    found = {family: ratios(quotients(one, JUDGED, DEFAULT)) for family, one in results.items()}
+    return _verdict(sentence, {family: one.worst for family, one in found.items() if one}, WORST_RATIO, len(FAMILIES))
+
+
+def _never_linear(results: Results) -> Verdict:
+    sentence = f"No run of {NAMES[JUDGED]} that is steep at the horizon stays above an exponent of {STEEPEST:g}"
+    measured = {
+        family: growth(rows.values(), found.settings.epochs)
+        for family, found in results.items()
+        if (rows := found.of(JUDGED))
+    }
+    runs, steep, played_on = (sum(one[place] for one in measured.values()) for place in range(3))
+    figures = f"{steep:,} of {runs:,} runs steep"
+    largest = max((one.largest for one in measured.values() if not math.isnan(one.largest)), default=math.nan)
+    if played_on:
+        figures += f", {played_on:,} played on, largest exponent {largest:.2f}"
+    if largest > STEEPEST:
+        return Verdict(sentence, False, figures)
+    complete = len(measured) == len(FAMILIES) and played_on == steep
+    return Verdict(sentence, True if complete else None, figures)

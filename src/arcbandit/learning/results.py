@@ -1,0 +1,195 @@
+"""What was measured, a file for each family: comma-separated, with a first line that says how it was made."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.learning.families import FAMILIES
+from arcbandit.report.files import write_whole
+from arcbandit.simulation.run import versions_in_use
+
+KIND = "arcbandit benchmark of learning"
+VERSION = 1
+SCORED, TUNING, FRONTIER = "scored", "tuning", "frontier"
+PARTS = (SCORED, TUNING, FRONTIER)  # the two halves, and dials on the tuning half
+SETTINGS = ("part", "family", "seed", "horizon", "epochs")  # rows made with others cannot stand in the same file
+DIGITS = 7
+
+
+class Row(NamedTuple):
+    """What a policy lost on one instance: means over epochs at the horizon, with their standard errors."""
+
+    number: int  # of the instance in its half, from 0
+    policy: str
+    regret: float
+    violation: float
+    regret_error: float
+    violation_error: float
+    worst: float  # the largest R + V of a run
+    limit: float  # of R + V, as the theory has it; NaN if it has none
+    steep: tuple[int, ...] = ()  # epochs in which R + V still grows nearly in proportion at the horizon
+    late: tuple[float, ...] = ()  # their exponents far beyond the horizon, where they were played on
+
+    @property
+    def total(self) -> float:
+        """R + V."""
+        return self.regret + self.violation
+
+
+class Settings(NamedTuple):
+    """How the rows of a file were made."""
+
+    part: str
+    family: str
+    seed: int
+    horizon: int
+    epochs: int
+
+
+class FamilyResults:
+    """The rows of one family in one part, and the commands that made them."""
+
+    def __init__(self, settings: Settings, rows: Iterable[Row] = (), commands: Sequence[str] = ()) -> None:
+        self.settings = settings
+        self.commands = list(commands)
+        self._rows = {(row.number, row.policy): row for row in rows}
+
+    @property
+    def rows(self) -> list[Row]:
+        """By instance, then by policy."""
+        return [self._rows[key] for key in sorted(self._rows)]
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """All that have rows."""
+        return tuple(sorted({policy for _, policy in self._rows}))
+
+    @property
+    def instances(self) -> int:
+        """How many have rows."""
+        return len({number for number, _ in self._rows})
+
+    def of(self, policy: str) -> dict[int, Row]:
+        """The rows of a policy by the number of the instance."""
+        found = {number: row for (number, name), row in self._rows.items() if name == policy}
+        return dict(sorted(found.items()))
+
+    def has(self, number: int, policy: str) -> bool:
+        """Whether a policy was played on an instance."""
+        return (number, policy) in self._rows
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Take in rows, in the digits that the file keeps: nothing changes when they are read again."""
+        for row in rows:
+            kept = _row_of(_cells(row))
+            self._rows[kept.number, kept.policy] = kept
+
+    def save(self, folder: Path, command: str) -> None:
+        """Write the file, whole or not at all."""
+        if command not in self.commands:
+            self.commands.append(command)
+        header = {
+            "kind": KIND,
+            "version": VERSION,
+            "commands": self.commands,
+            **self.settings._asdict(),
+            "versions": versions_in_use(),
+        }
+        text = io.StringIO()
+        text.write(f"# {json.dumps(header, ensure_ascii=False)}\n")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(Row._fields)
+        writer.writerows(_cells(row) for row in self.rows)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / file_name(self.settings.part, self.settings.family), text.getvalue().encode())
+        except OSError as error:
+            raise InvalidInputError(f"{folder}: cannot be written to ({error.strerror or error}).") from error
+
+
+Results = Mapping[str, FamilyResults]  # by family, in the order of FAMILIES
+
+
+def file_name(part: str, family: str) -> str:
+    """Where the rows of a family are, within a folder of results."""
+    return f"{part}-{family}.csv"
+
+
+def opened(folder: Path, settings: Settings) -> FamilyResults:
+    """What a folder has of a family so far, which must have been made with the same settings."""
+    path = folder / file_name(settings.part, settings.family)
+    if not path.exists():
+        return FamilyResults(settings)
+    found = read_file(path)
+    for name in SETTINGS:
+        mine, its = getattr(settings, name), getattr(found.settings, name)
+        if mine != its:
+            raise InvalidInputError(
+                f"{path}: must have been made with {name} {mine} to go on with, but has {its}; choose another folder."
+            )
+    return found
+
+
+def read(folder: Path, part: str) -> dict[str, FamilyResults]:
+    """All families of a part in a folder."""
+    paths = {name: folder / file_name(part, name) for name in FAMILIES}
+    return {name: read_file(path) for name, path in paths.items() if path.exists()}
+
+
+def read_file(path: Path) -> FamilyResults:
+    """The rows of one file."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path}: cannot be read ({error}).") from None
+    try:
+        header = json.loads(lines[0].removeprefix("# "))
+        if header["kind"] != KIND or header["version"] != VERSION:
+            raise ValueError(f"it is {header['kind']!r}, version {header['version']}")
+        settings = Settings(*(header[name] for name in SETTINGS))
+        rows = list(_read_rows(lines[1:]))
+        return FamilyResults(settings, rows, header["commands"])
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"{path}: must be a file of version {VERSION} of the benchmark: {error}.") from None
+
+
+def _read_rows(lines: Sequence[str]) -> Iterator[Row]:
+    reader = csv.reader(lines)
+    if tuple(next(reader)) != Row._fields:
+        raise ValueError(f"its columns must be {', '.join(Row._fields)}")
+    return (_row_of(cells) for cells in reader)
+
+
+def _cells(row: Row) -> list[str]:
+    numbers = (f"{value:.{DIGITS}g}" for value in row[2:8])
+    return [
+        str(row.number),
+        row.policy,
+        *numbers,
+        " ".join(map(str, row.steep)),
+        " ".join(f"{a:.3f}" for a in row.late),
+    ]
+
+
+def _row_of(cells: Sequence[str]) -> Row:
+    number, policy, *numbers, steep, late = cells
+    regret, violation, regret_error, violation_error, worst, limit = map(float, numbers)
+    if not (math.isfinite(regret) and math.isfinite(violation) and math.isfinite(worst)):
+        raise ValueError(f"the sums of {policy} on instance {number} must be finite")
+    return Row(
+        int(number),
+        policy,
+        regret,
+        violation,
+        regret_error,
+        violation_error,
+        worst,
+        limit,
+        tuple(map(int, steep.split())),
+        tuple(map(float, late.split())),
+    )

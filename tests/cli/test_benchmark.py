@@ -1,0 +1,197 @@
+"""`arcbandit benchmark`: from options to files, tables and a page."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from arcbandit.cli import main
+from arcbandit.cli.benchmark import LogLines
+from arcbandit.learning.contestants import CLAIRVOYANTS, DIALS, JUDGED, PLAYED
+from arcbandit.learning.results import FamilyResults, Settings, read
+from tests.learning.made_up import results, row
+
+TINY = ["--instances", "2", "--epochs", "1", "--horizon", "100", "--jobs", "1"]
+RULES = [word for name in ("blp", "olp", "oplp") for word in ("--policy", name)]
+
+
+def answer_to(*arguments, capsys):
+    code = main(["benchmark", *map(str, arguments)])
+    printed = capsys.readouterr()
+    assert (code, printed.err) == (0, "")
+    return printed.out
+
+
+def refused(*arguments, capsys):
+    code = main(["benchmark", *map(str, arguments)])
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    return code, printed.err
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Made-up results of every family."""
+    for found in results().values():
+        found.save(tmp_path, "arcbandit benchmark --seed 0")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_small_run_from_options_to_a_page(tmp_path, capsys):
+    """Files, tables of at most 80 columns, a page with figures; the same again from the files alone."""
+    out, page = tmp_path / "results", tmp_path / "page.md"
+    printed = answer_to("small", "paper", *RULES, *TINY, "--out", out, "--page", page, capsys=capsys)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "relative.svg",
+        "scored-paper.csv",
+        "scored-small.csv",
+        "tails.svg",
+    ]
+    assert max(map(len, printed.splitlines())) <= 80
+    found = read(out, "scored")
+    assert found["small"].commands == [
+        "arcbandit benchmark small paper --half scored --policy blp --policy olp --policy oplp --instances 2 "
+        "--epochs 1 --horizon 100 --seed 0"
+    ]
+    assert found["small"].instances == 2
+    assert "small: 2 instances, 1 epoch of 100 rounds" in printed
+    assert "incomplete" in printed
+    text = page.read_text(encoding="utf-8")
+    assert "](results/relative.svg)" in text
+    assert found["small"].commands[0] in text
+    again = answer_to("--from", out, "--page", page, capsys=capsys)
+    assert again == printed
+    assert page.read_text(encoding="utf-8") == text
+
+
+class TestWhatIsPrinted:
+    def test_every_requirement_with_its_figures(self, folder, capsys):
+        printed = answer_to("--from", folder, capsys=capsys)
+        assert len(re.findall(r"^kept ", printed, re.MULTILINE)) == 7
+        assert "600 of 600" in printed
+        assert max(map(len, printed.splitlines())) <= 80
+
+    def test_a_document_has_scores_and_requirements(self, folder, capsys):
+        document = json.loads(answer_to("--from", folder, "--json", capsys=capsys))
+        assert [one["kept"] for one in document["requirements"]] == [True] * 7
+        assert document["settings"]["many"]["epochs"] == 8
+        first = next(one for one in document["scores"] if (one["family"], one["policy"]) == ("dear", "priced-lp"))
+        assert first["to_default"]["mean"] == pytest.approx(0.5)
+        assert first["growth"]["largest"] is None
+
+    def test_some_families_alone(self, folder, capsys):
+        document = json.loads(answer_to("small", "--from", folder, "--json", capsys=capsys))
+        assert list(document["settings"]) == ["small"]
+
+    def test_the_list_of_families(self, capsys):
+        assert "probability 0.001" in " ".join(answer_to("--list", capsys=capsys).split())
+        names = [one["name"] for one in json.loads(answer_to("--list", "--json", capsys=capsys))["families"]]
+        assert names == ["paper", "small", "large", "dear", "rare", "many"]
+
+
+class TestBadOptions:
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (["smal"], "There is no family 'smal' (did you mean 'small'?)"),
+            (["--half", "third"], "--half"),
+            (["--policy", "pricedlp"], "did you mean 'priced-lp'"),
+            (["--policy", "blp", "--policy", "blp"], "--policy blp must be given only once"),
+            (["--policy", "blp", "--frontier"], "--policy must not be given with --frontier"),
+            (["--instances", "0"], "--instances must be a whole number from 1"),
+            (["--epochs", "-1"], "--epochs must be a whole number from 1"),
+            (["--horizon", "9"], "--horizon must be a whole number from 10"),
+            (["--seed", "-1"], "--seed must be a whole number"),
+            (["--jobs", "0"], "--jobs must be a whole number from 1"),
+            (["--full", "--quick"], "--full must not be given with --quick"),
+            (["--page", "page.html"], "page.html: must end in .md"),
+            (["--from", "nowhere"], "--from must be a folder of results, got 'nowhere'"),
+        ],
+    )
+    def test_each_is_named_before_any_work(self, options, words, capsys, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        code, sentence = refused(*options, capsys=capsys)
+        assert code == 2
+        assert words in sentence
+        assert list(tmp_path.iterdir()) == []
+
+    def test_results_that_are_not_there_are_named(self, folder, capsys):
+        code, sentence = refused("--from", folder, "--half", "tuning", capsys=capsys)
+        assert code == 2
+        assert "there are no results of the part 'tuning' yet" in sentence
+
+    def test_results_of_other_settings_are_refused(self, folder, capsys):
+        code, sentence = refused("small", *RULES, *TINY, "--out", folder, capsys=capsys)
+        assert code == 2
+        assert "must have been made with horizon 100 to go on with, but has 50000" in sentence
+
+
+@pytest.mark.slow
+def test_a_page_says_what_was_tuned_on_what(folder, capsys, tmp_path):
+    """Figures of the frontier too, and the half of the data that each part is of."""
+    labels = [dial.label_at(value) for dial in DIALS for value in dial.values]
+    rows = [row(0, "blp", 10.0 * place, 5.0)._replace(policy=label) for place, label in enumerate(labels, start=1)]
+    FamilyResults(Settings("frontier", "small", 0, 50_000, 8), rows).save(folder, "arcbandit benchmark --frontier")
+    page = tmp_path / "page.md"
+    answer_to("--from", folder, "--page", page, capsys=capsys)
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(
+        "# How fast policies learn\n\n**Over 5 families of random instances, the regret and violation"
+    )
+    assert "0.50 of BLP's, and 0.62 of ThompsonLP's" in text
+    assert "The half `scored` is played once, after everything is fixed" in text
+    assert "frontier-small.svg" in text
+    assert (folder / "frontier-small.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "`arcbandit benchmark --frontier`" in text
+    for image in re.findall(r"\]\((.*?\.svg)\)", text):
+        assert (tmp_path / image).is_file()
+
+
+def test_a_log_says_how_far_it_is_and_how_long_the_rest_takes():
+    """By the work that is done, of which more may turn up."""
+    lines = LogLines()
+    began = lines._began
+    lines.expect(100.0)
+    lines.begin("small 1/20")
+    assert lines.line(began + 3.0) == "small 1/20: 0% after 3 s"
+    lines.advance(10.0)
+    lines._first = (began + 10.0, 10.0)
+    lines.advance(20.0)
+    assert lines.line(began + 30.0) == "small 1/20: 30% after 30 s, about 1.2 min left"
+    lines.expect(20.0)
+    assert lines.line(began + 30.0) == "small 1/20: 25% after 30 s, about 1.5 min left"
+
+
+@pytest.mark.slow
+def test_everybody_takes_part_unless_told_otherwise(tmp_path, capsys):
+    """Those whom the requirements compare, and both clairvoyants: all lines can be measured on such a family."""
+    size = ["--instances", "1", "--epochs", "1", "--horizon", "60"]
+    document = json.loads(answer_to("small", *size, "--out", tmp_path, "--json", capsys=capsys))
+    assert {one["policy"] for one in document["scores"]} == set(PLAYED)
+    assert all(one["figures"] != "nothing was played" for one in document["requirements"])
+    judged = next(one for one in document["scores"] if one["policy"] == JUDGED)
+    assert all(judged["to_clairvoyants"][name] for name in CLAIRVOYANTS)
+    command = read(tmp_path, "scored")["small"].commands
+    assert command == ["arcbandit benchmark small --half scored --instances 1 --epochs 1 --horizon 60 --seed 0"]
+
+
+def test_a_quick_run_does_not_touch_the_scored_half(tmp_path, capsys, monkeypatch):
+    """Whoever tries the command must not spend the half that is to be judged once."""
+    monkeypatch.chdir(tmp_path)
+    tiny = ["paper", "--quick", "--policy", "olp", "--horizon", "10", "--jobs", "1"]
+    answer_to(*tiny, capsys=capsys)
+    assert [path.name for path in (tmp_path / "learning").iterdir()] == ["tuning-paper.csv"]
+    answer_to(*tiny, "--half", "scored", capsys=capsys)
+    assert len(list((tmp_path / "learning").iterdir())) == 2
+
+
+@pytest.mark.slow
+def test_the_command_runs_from_a_source_tree():
+    """Without being installed: python -m arcbandit."""
+    found = subprocess.run(
+        [sys.executable, "-m", "arcbandit", "benchmark", "--list"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.startswith("family")

@@ -14,11 +14,12 @@ from arcbandit.kernels.confidence import (
     radius_factor,
 )
 from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
+from arcbandit.kernels.memory import Memory
 from arcbandit.kernels.planner import Coefficient, Place, Planner, set_leans
 from arcbandit.kernels.program import NO_FLOOR, PlanStatus
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
-from arcbandit.policies.learner import KnownProblem, Learner, Memory, Outcome, Progress, Rows, Stream
+from arcbandit.policies.learner import KnownProblem, Learner, Outcome, Progress, Rows, Stream
 from arcbandit.policies.plans import (
     begin_planning,
     explore,

@@ -35,7 +35,7 @@ class TestTheAnswer:
         """Settings, last round, and each metric's mean and half width."""
         document = document_of("nu", "--policy", "olp", "--policy", "oplp", *SHORT, "--seed", "3", capsys=capsys)
         trace = simulate(paper_instance("nu"), ["olp", "oplp"], 300, 2, 3, jobs=1)
-        assert list(document) == ["settings", "rounds", "best", "summary", "worst_window"]
+        assert list(document) == ["settings", "rounds", "best", "summary", "worst_window", "learning_limit"]
         assert document["rounds"] == 300
         assert document["settings"]["name"] == "nu"
         assert document["settings"]["policies"] == ["olp", "oplp"]
@@ -299,3 +299,12 @@ def test_a_clairvoyant_is_simulated_by_name_though_it_is_not_listed(capsys):
     document = document_of("nu", "--policy", label, *SHORT, capsys=capsys)
     found = simulate(paper_instance("nu"), {label: ClairvoyantWithMargins(violation_weight=2)}, 300, 2)
     assert document["summary"][label]["regret"]["mean"] == found.estimate("regret", label).mean
+
+
+def test_the_learning_limit_stands_below_the_figures(capsys):
+    """2 sigma G sqrt(T) of nu is 1.1121 sqrt(300); there is none for worlds that change, or other rewards."""
+    limit = document_of("nu", "--policy", "olp", *SHORT, capsys=capsys)["learning_limit"]
+    assert limit["total"] == pytest.approx(1.11212 * 300**0.5, rel=1e-4)
+    assert "R + V of 19.26: what learning must cost" in answer_to("nu", "--policy", "olp", *SHORT, capsys=capsys)
+    late = document_of("nu", "--policy", "olp", "--delay", "3", *SHORT, capsys=capsys)
+    assert late["learning_limit"] is None

@@ -107,7 +107,7 @@ class TestTheWayToCompile:
         )
         found = lines(f"{wrong}\n{SMALL_WAY}", **settings)
         assert found[:2] == ["21.0 0 1", "-options 1"]
-        assert "a kernel gave (3, 0.0), but must give (3, 13.75)" in found[2]
+        assert "a kernel gave (3, 5.0), but must give (3, 18.75)" in found[2]
 
     def test_is_another_where_code_that_was_stored_cannot_be_loaded(self, settings):
         """Otherwise every process would compile everything."""

@@ -62,6 +62,8 @@ class PricedTwin:
         exploration=0.5**0.5,
         violation_weight=1.0,
         price_memory=0.02,
+        count_floor=0.02,
+        count_reach=0.5,
     ):
         self.p = np.array(probabilities, dtype=float)
         self.floors = np.array(floors, dtype=float)
@@ -69,9 +71,10 @@ class PricedTwin:
         self.available = np.array(available, dtype=bool)
         self.sigma = noise_scale
         self.exploration, self.weight, self.memory = exploration, violation_weight, price_memory
+        self.count_floor, self.count_reach = count_floor, count_reach
         shape = self.available.shape
         self.n, self.sums, self.visits = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
-        self.centre, self.prior, self.refreshed = 0.0, 1.0, 0
+        self.centre, self.prior, self.refreshed, self.moved = 0.0, 1.0, 0, 0
         n_rows = len(self.floors)
         self.average_plan, self.average_cost = np.zeros(shape), 0.0
         self.average_price, self.z, self.error = np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_rows)
@@ -103,7 +106,9 @@ class PricedTwin:
         n = np.where(played, self.n + self.prior, self.prior)
         mean = np.where(played, (self.sums + self.prior * self.centre) / n, self.centre)
         full = self.sigma * np.sqrt(2 * math.log(2 * self.available.size * t) / n)
-        radius = np.where(played, self.sigma * np.sqrt(2 * np.log1p(self.visits / n) / n), full)
+        # Rewards of a log may have come without a visit.
+        visits = np.maximum(self.visits, np.minimum(self.n.sum(axis=0), t))
+        radius = np.where(played, self.sigma * np.sqrt(2 * np.log1p(visits / n) / n), full)
         revenue = self.p * mean
         # What a margin takes per unit of each pair's share, per unit of z over the standard error.
         taken = self.p**2 * self.sigma**2 * self.average_plan / n
@@ -116,31 +121,40 @@ class PricedTwin:
             of_members = (self.z[:n_arms] * self.error[:n_arms])[self.members[m]].sum()
             floors[m] += self.z[m] * self.error[m] - of_members
         asked = [amount if told else None for amount, told in zip(floors, self.floors > 0, strict=True)]
-        first, prices, short = solve_soft(revenue, rows, asked, self.available, MOST_SHORTFALL_PRICE)
+        most = MOST_SHORTFALL_PRICE * (1 + math.log(t))
+        first, prices, short = solve_soft(revenue, rows, asked, self.available, most)
         earned = (revenue * first).sum()
         worth = 1 + prices @ self.members
         cost = 0.0
         if short.max(initial=0.0) > 1e-9:
             hoped = revenue + self.p * worth[:, None] * full
-            plan, _, _ = solve_soft(hoped, rows, asked, self.available, MOST_SHORTFALL_PRICE)
+            plan, _, _ = solve_soft(hoped, rows, asked, self.available, most)
         else:
             dearest = max(1.0, prices.max(initial=0.0) / self.weight)
             bonus = self.p * worth[:, None] * self.exploration * radius / dearest
             plan, _, _ = solve_soft(bonus, rows, asked, self.available, self.weight, (revenue, earned))
             surplus = (rows * plan).sum(axis=(1, 2)) - floors
             cost = max(0.0, (revenue * (first - plan)).sum() - prices @ surplus)
-        self.margins(prices, first, cost, n)
+        self.margins(prices, first, cost, n, t)
         played_plan = plan.copy()
         fresh = self.available & ~played
         for column in np.flatnonzero(fresh.any(axis=0)):
             played_plan[:, column] = fresh[:, column] / fresh[:, column].sum()
+        if self.count_floor > 0 and not fresh.any():
+            best = np.where(self.available, worth[:, None] * mean, -np.inf).max(axis=0)
+            few = self.available & (self.n < self.count_floor * math.log(1 + t) ** 2)
+            few &= worth[:, None] * (mean + self.count_reach * full) >= best
+            for column in np.flatnonzero(few.any(axis=0)):
+                played_plan[:, column] = few[:, column] / few[:, column].sum()
         return played_plan
 
-    def margins(self, prices, first, cost, n):
-        """Step 4."""
-        self.average_cost += self.memory * (cost - self.average_cost)
-        self.average_plan += self.memory * (first - self.average_plan)
-        self.average_price += self.memory * (prices - self.average_price)
+    def margins(self, prices, first, cost, n, t):
+        """Step 4; a plan stands for all rounds since the last one."""
+        share = 1 - (1 - self.memory) ** max(1, t - self.moved)
+        self.moved = t
+        self.average_cost += share * (cost - self.average_cost)
+        self.average_plan += share * (first - self.average_plan)
+        self.average_price += share * (prices - self.average_price)
         variance = self.members @ (self.p**2 * self.average_plan**2 / n).sum(axis=1)
         self.error = self.sigma * np.sqrt(variance)
         most = 2.5 + 0.5 * math.log10(max(1.0, self.weight))

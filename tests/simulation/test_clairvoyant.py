@@ -124,10 +124,10 @@ def test_it_plays_the_solution_of_the_basis_equations(kind, instance):
 def test_with_margins_it_loses_the_learning_limit(cases):
     """On nu at 50,000 rounds, R + V of 248.7: a mean of as many epochs that is more than 4 standard errors away.
 
-    The error of an epoch is about 79, so the short version would see a limit that is wrong by a sixth, the long one by
+    The error of an epoch is about 79, so the short version would see a limit that is wrong by a fifth, the long one by
     a thirtieth. False alarms: 6e-5.
     """
-    epochs = cases(60, 1_500)
+    epochs = cases(40, 1_500)
     found = simulate(nu(), "clairvoyant-margins", HORIZON, epochs, seed=8, checkpoints=1)
     for metric, limit in zip(
         ("regret_plus_violation", "regret", "violation"), analyse(nu()).learning_limit(HORIZON)[:3], strict=True
@@ -143,7 +143,7 @@ def test_margins_pay_where_prices_are_not_1(cases):
     Plain floors cost sum (1 + a) phi(0) se in the limit. The difference of the two has an error of about 60 an epoch;
     false alarms 6e-5.
     """
-    epochs = cases(60, 1_500)
+    epochs = cases(40, 1_500)
     instance = nu_lower_bound(0.5)
     found = simulate(instance, ["clairvoyant", "clairvoyant-margins"], HORIZON, epochs, seed=8, checkpoints=1)
     plain, best = (found.metric("regret_plus_violation")[name][:, -1] for name in found.policies)

@@ -152,6 +152,16 @@ def rare_kernel(function: Function) -> Function:
     return _marked(chosen_way().find().called(function), "rare_kernel")
 
 
+def shared_kernel(function: Function) -> Function:
+    """Like `rare_kernel`, but compiled once for all callers, which refer to its machine code instead of holding it.
+
+    A call passes every part of its tuples: for large kernels that few rounds need, and that many entries call.
+    """
+    if config.DISABLE_JIT:
+        return function
+    return _marked(chosen_way().find().shared(function), "shared_kernel")
+
+
 def _marked(compiled: Any, decorator: str) -> Any:
     compiled.made_by = decorator  # for the fingerprint: Numba does not show it among a kernel's options
     return compiled

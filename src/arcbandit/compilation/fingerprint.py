@@ -24,7 +24,7 @@ from numba.core import types
 config: Any = numba.config
 
 # The files of this room that determine the code made from a kernel.
-COMPILERS = ("compile.py", "numba_pipeline.py", "numba_options.py", "packing.py")
+COMPILERS = ("compile.py", "numba_pipeline.py", "shared_code.py", "numba_options.py", "packing.py")
 # The contents of these are determined by their versions, which are part of the hash.
 KNOWN_MODULES = ("math", "cmath", "operator", "builtins", "numpy", "numba", "llvmlite")
 LOAD_GLOBAL, EXTENDED_ARG = dis.opmap["LOAD_GLOBAL"], dis.opmap["EXTENDED_ARG"]
@@ -65,6 +65,12 @@ def fingerprint(function: Callable[..., Any], compiler: str | None = None) -> st
             number = "" if called is None else numbers[id(called)]
             digest.update(f"{len(word)} {word} {number}\n".encode())
     return digest.hexdigest()[:24]
+
+
+def described_types(found: tuple[Any, ...]) -> str:
+    """The Numba types of arguments as text, with the names of the fields of tuples."""
+    reader = _Reader("a signature", set())
+    return "\n".join(word for kind in found for word, _ in reader.of_numba_type(kind))
 
 
 def _parts(function: Any) -> Iterator[Part]:

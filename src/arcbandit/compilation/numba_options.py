@@ -34,6 +34,10 @@ class ByOptions:
         """
         return compile_function(error_model="numpy", **self.INNER)(function)
 
+    def shared(self, function: Callable[..., Any]) -> Any:
+        """Compile a function that other kernels call, each holding a copy."""
+        return self.called(function)
+
     def entry(self, function: Callable[..., Any], cache: bool = False) -> Any:
         """Compile a function that Python calls, without the interpreter's lock."""
         return compile_function(error_model="numpy", nogil=True, cache=cache, **self.ENTRY)(function)

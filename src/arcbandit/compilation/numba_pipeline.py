@@ -19,6 +19,10 @@ from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.types import unliteral
 from numba.core.untyped_passes import InlineClosureLikes
 
+from arcbandit.compilation.cache import cache_folder, cache_on_disk
+from arcbandit.compilation.fingerprint import fingerprint
+from arcbandit.compilation.shared_code import NOTHING, keep_code, load_by, rebuild_caller, rebuild_shared, symbol_of
+
 # Stages for what kernels do not use: closures, and whole-array expressions.
 NEEDLESS_STAGES = (InlineClosureLikes, NopythonRewrites)
 
@@ -170,6 +174,49 @@ class CalledLowering(LinkedLowering):
         return NeverCopied
 
 
+class SharedLibrary(EntryLibrary):
+    """Machine code of a kernel that others call by its symbol, instead of each holding a copy."""
+
+    def _get_module_for_linking(self) -> Any:
+        self._ensure_finalized()
+        return llvm.parse_assembly(NOTHING)
+
+
+class SharedLower(Lower):
+    """Lowers a function under a name that is the same in every process."""
+
+    def __init__(self, context: Any, library: Any, fndesc: Any, func_ir: Any, *arguments: Any, **named: Any) -> None:
+        fndesc.mangled_name = symbol_of(func_ir.func_id.func, fndesc.argtypes)
+        super().__init__(context, library, fndesc, func_ir, *arguments, **named)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class SharedLowering(NativeLowering):
+    """Lower a kernel to machine code of its own, which is kept for the processes that load a caller from disk."""
+
+    _name = "arcbandit_shared_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        """The class that writes the code."""
+        return SharedLower
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower, and keep the machine code under its symbol."""
+        state.library = SharedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        state.flags.forceinline = False
+        super().run_pass(state)
+        keep_code(state["cr"].fndesc.mangled_name, state.library)
+        return True
+
+
+class SharedCompiler(KernelCompiler):
+    """The pipeline of kernels whose machine code others share."""
+
+    LOWERING = SharedLowering
+
+
 class LinkedCompiler(KernelCompiler):
     """The pipeline of kernels that are inlined into others."""
 
@@ -190,6 +237,26 @@ def copied(function: Callable[..., Any]) -> Any:
 def called(function: Callable[..., Any]) -> Any:
     """Compile a function that other kernels call."""
     return _inner(function, CalledCompiler)
+
+
+def shared(function: Callable[..., Any]) -> Any:
+    """Compile a function once for all the kernels that call it, also those of other processes."""
+    compiled = _inner(function, SharedCompiler)
+    typed = compiled.get_call_template
+    cached = False
+
+    def typed_from_disk(arguments: Any, keywords: Any) -> Any:
+        nonlocal cached
+        if not cached:  # not before, as the names of its globals may not have been defined
+            cached = True
+            folder = cache_folder(fingerprint(function))
+            if folder is not None:
+                cache_on_disk(compiled, folder)
+                load_by(compiled, rebuild_shared)
+        return typed(arguments, keywords)
+
+    compiled.get_call_template = typed_from_disk
+    return compiled
 
 
 def _inner(function: Callable[..., Any], compiler: type[KernelCompiler]) -> Any:
@@ -222,4 +289,7 @@ def entry(function: Callable[..., Any], cache: bool = False) -> Any:
         "forceinline": True,
         "pipeline_class": EntryCompiler,
     }
-    return compile_function(error_model="numpy", cache=cache, **options)(function)
+    compiled = compile_function(error_model="numpy", cache=cache, **options)(function)
+    if cache:
+        load_by(compiled, rebuild_caller)
+    return compiled

@@ -13,7 +13,8 @@ import numpy as np
 
 from arcbandit.compilation.compile import rare_kernel
 from arcbandit.kernels.confidence import ByPair
-from arcbandit.kernels.planner import Planner, forget_allocation, measure_soon
+from arcbandit.kernels.memory import Memory
+from arcbandit.kernels.planner import Planner, forget_allocation, forget_orders, measure_soon
 from arcbandit.kernels.program import NO_FLOOR
 
 
@@ -33,11 +34,12 @@ class Budget(NamedTuple):
     left: np.ndarray  # float64, shape (C,): the probability of a context times the share that is left to known pairs
     floors: np.ndarray  # float64, shape (M,): NO_FLOOR for arms and groups of which no pair is known
     planner: Planner
+    memory: Memory  # an empty tuple in its place, unless the rule keeps averages of its plans: the second has its own
     progress: np.ndarray  # int64, as that of a learner
     allocation: np.ndarray  # float64, shape (K, C): the second plan
 
 
-def make_budget(share: float, known_after: float, planner: Planner, n_rows: int, progress: Any) -> Budget:
+def make_budget(share: float, known_after: float, planner: Planner, memory: Any, n_rows: int, progress: Any) -> Budget:
     """A budget that has limited nothing yet."""
     shape = planner.coefficients.shape[1:]
     return Budget(
@@ -46,6 +48,7 @@ def make_budget(share: float, known_after: float, planner: Planner, n_rows: int,
         left=np.zeros(shape[1]),
         floors=np.zeros(n_rows),
         planner=planner,
+        memory=memory,
         progress=np.zeros_like(progress),
         allocation=np.zeros(shape),
     )
@@ -120,6 +123,7 @@ def prepare_second_plan(statistics, problem, budget):
             if row >= 0:
                 budget.floors[row] = problem.floors[row]
     forget_allocation(budget.planner)
+    forget_orders(budget.planner, budget.planner.soft)
     measure_soon(budget.planner)
     for place in range(budget.progress.shape[0]):
         budget.progress[place] = 0

@@ -6,7 +6,7 @@ and False returned: the plan must then be made by looking at every pair.
 
 import numpy as np
 
-from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel, shared_kernel
 from arcbandit.kernels.allocation import clip_allocation
 from arcbandit.kernels.basic_columns import write_least
 from arcbandit.kernels.confidence import ByPair, stand_in_for_unplayed
@@ -200,7 +200,7 @@ def write_exploring_allocation(basis, unplayed, workspace, allocation):
                 write_column(basis, unplayed, context, allocation)
 
 
-@rare_kernel
+@shared_kernel
 def plan_exploring(program, known, basis, place, statistics, moved, unplayed, workspace, allocation):
     """Plan as `find_plan` does and write the allocation with its exploring columns; return whether that was possible.
 

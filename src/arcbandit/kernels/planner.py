@@ -22,7 +22,7 @@ from arcbandit.kernels.program import (
     make_workspace,
 )
 from arcbandit.kernels.same_share import Shared, make_shared
-from arcbandit.kernels.soft_floors import Soft, make_soft
+from arcbandit.kernels.soft_floors import Soft, forget_order, make_soft
 from arcbandit.kernels.unplayed import Kept, Unplayed, forget_coefficients, forget_plan, make_unplayed
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
@@ -160,6 +160,15 @@ def forget_allocation(planner):
     """Write all of the next allocation: somebody else has changed the last one."""
     planner.workspace.counts[Count.BOUNDS_OF] = 0
     forget_plan(planner.unplayed)
+
+
+@kernel
+def forget_orders(planner, soft):
+    """Look at the bases of soft floors before they are evaluated: other pairs may be available, or rows have floors."""
+    if len(soft) > 0:
+        forget_order(planner.workspace)
+        forget_order(soft.upper)
+        forget_order(soft.lower)
 
 
 @kernel

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel, shared_kernel
 from arcbandit.kernels.allocation import write_allocation
 from arcbandit.kernels.allowances import measure_allowances
 from arcbandit.kernels.bounds import FEW_PAIRS
@@ -126,7 +126,7 @@ def end_shortfalls(basis):
             basis.slot_context[slot] = Column.SURPLUS
 
 
-@rare_kernel
+@shared_kernel
 def search_plan(program, basis, least_shortfall, owner, resume, evaluated, workspace, allocation):
     """`find_plan` when the basis may have to change.
 

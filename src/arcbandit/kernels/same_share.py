@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel, shared_kernel
 from arcbandit.kernels.coefficients import revenue_of, spread_over_arms
 from arcbandit.kernels.planning import search_plan
 from arcbandit.kernels.program import NO_FLOOR, Basis, ByArm, ByRow, PlanStatus, Program
@@ -127,7 +127,7 @@ def falls_short_least(wanted, shared):
     return False
 
 
-@rare_kernel
+@shared_kernel
 def share_program(program, planner, place, shared, allocation):
     """`share_floors` for a planner's basis; if that finds nothing, the plan of least shortfall. Return a PlanStatus."""
     basis = Basis(planner.key[place], planner.slot_arm[place], planner.slot_context[place])

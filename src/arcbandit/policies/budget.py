@@ -6,6 +6,7 @@ from typing import Any
 
 from arcbandit.compilation.compile import bound, kernel, rare_kernel
 from arcbandit.kernels.budget import Limit, exceeds_budget, find_known, prepare_second_plan, write_within_budget
+from arcbandit.kernels.memory import own_or_shared
 from arcbandit.kernels.planner import forget_allocation
 from arcbandit.policies.learner import KnownProblem, Learner, Outcome
 
@@ -49,7 +50,7 @@ def allocate_within(learner, context, t, stream):
         learner.settings,
         learner.dials,
         learner.statistics,
-        learner.memory,
+        own_or_shared(budget.memory, learner.memory),
         budget.planner,
         learner.noise,
         learner.past,

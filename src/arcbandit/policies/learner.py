@@ -10,6 +10,7 @@ from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.budget import Budget
 from arcbandit.kernels.confidence import Statistics, record_reward
 from arcbandit.kernels.fading import Fading, fade
+from arcbandit.kernels.memory import Memory
 from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.planner import Planner, look_at_all
 from arcbandit.kernels.window import leave_window, record_in_window, see_in_window
@@ -67,19 +68,6 @@ class KnownProblem(NamedTuple):
     floors: np.ndarray  # of arms, then of groups, NO_FLOOR for a floor of zero, shape (M,)
     arm_rows: np.ndarray  # int64, shape (K, R), as in Program
     available: np.ndarray  # bool, shape (K, C)
-
-
-class Memory(NamedTuple):
-    """What a rule itself keeps between rounds, and scratch space for each round; its class says how much."""
-
-    by_pair: np.ndarray  # float64, shape (rows, K, C)
-    by_arm: np.ndarray  # float64, shape (rows, K)
-    totals: np.ndarray  # float64, shape (rows,)
-    scratch_by_pair: np.ndarray  # float64, shape (rows, K, C)
-    scratch_by_arm: np.ndarray  # float64, shape (rows, K)
-    # Of the next two, an empty tuple is in its place unless the rule has such rows.
-    by_floor: np.ndarray  # float64, shape (rows, M)
-    scratch_by_floor: np.ndarray  # float64, shape (rows, M)
 
 
 class Learner(NamedTuple):

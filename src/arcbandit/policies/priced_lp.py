@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column
     from arcbandit.policies.settings import PricedLPSettings
 
-MOST_SHORTFALL_PRICE = 1000.0  # M, of a floor that the first program misses
+MOST_SHORTFALL_PRICE = 1000.0  # M in the first round, of a floor that the first program misses
 ROUNDS_TO_SHRINK = 200  # up to here, what pairs are shrunk to is refreshed in each round
 ROUNDS_BETWEEN = 50  # and from here on after so many
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
@@ -50,6 +50,7 @@ class Total(enum.IntEnum):
     REFRESHED = 3  # the round in which both were computed
     QUANTILE = 4  # q of the last margins, where the search for the next starts
     LIES = 5  # where the last plan lies
+    MOVED = 6  # the round in which averages last moved
 
 
 class ByFloor(enum.IntEnum):
@@ -71,6 +72,7 @@ class PairScratch(enum.IntEnum):
     REACH = 4
     REACH_PULLS = 5
     REACH_VISITS = 6
+    VISITS = 7  # N of each context, in the first row
 
 
 class FloorScratch(enum.IntEnum):
@@ -154,11 +156,26 @@ def write_floors(learner):
 
 
 @kernel
+def write_visits(learner, t):
+    """Write N of each context: its visits or, where rewards came without a decision, as those of a log, at least these.
+
+    A prior counts for pulls that nobody made; no context has more rewards than there were rounds.
+    """
+    by_pair, visits = learner.statistics.by_pair, learner.memory.scratch_by_pair[PairScratch.VISITS, 0]
+    n_arms, n_contexts = learner.allocation.shape
+    for context in range(n_contexts):
+        rewards = 0.0
+        for arm in range(n_arms):
+            rewards += by_pair[ByPair.PULLS, arm, context]
+        visits[context] = max(learner.statistics.context_counts[context], min(rewards, t))
+
+
+@kernel
 def reach_of(learner, arm, context):
     """sqrt(2 log(1 + N / n) / n) of a pair that was played."""
     scratch = learner.memory.scratch_by_pair
     pulls = scratch[PairScratch.PULLS, arm, context]
-    visits = learner.statistics.context_counts[context]
+    visits = scratch[PairScratch.VISITS, 0, context]
     if (
         scratch[PairScratch.REACH_PULLS, arm, context] != pulls
         or scratch[PairScratch.REACH_VISITS, arm, context] != visits
@@ -177,6 +194,7 @@ def write_bonus(learner, t, exploration, whole):
     n_arms, n_contexts = learner.allocation.shape
     noise_scale = learner.settings[0].noise_scale
     logarithm = 2.0 * math.log(2.0 * learner.allocation.size * t)
+    write_visits(learner, t)
     for arm in range(n_arms):
         factor = (1.0 + prices[arm]) * exploration * noise_scale
         for context in range(n_contexts):
@@ -204,8 +222,14 @@ def program_of_pair(learner, objective, root):
     )
 
 
+@kernel
+def shortfall_price(t):
+    """M of round t. As it grows, no floor that can be met is too dear for ever."""
+    return MOST_SHORTFALL_PRICE * (1.0 + math.log(t))
+
+
 @rare_kernel
-def plan_first(learner):
+def plan_first(learner, t):
     """Solve the first program: (PlanStatus, revenue F, whether a floor is short). Its prices are written down."""
     planner, memory = learner.planner, learner.memory
     means = memory.scratch_by_pair[PairScratch.MEAN]
@@ -214,19 +238,28 @@ def plan_first(learner):
     if measures_now(planner) or learner.progress[Progress.ALL_PLAYED] == 0:
         measure_scales(program, True, planner.workspace)
     basis = basis_of(planner, SoftPlace.FIRST)
-    status = plan_softly(program, basis, MOST_SHORTFALL_PRICE, planner.workspace, learner.allocation)
+    most = shortfall_price(t)
+    status = plan_softly(program, basis, most, planner.workspace, learner.allocation)
     for row in range(program.floors.shape[0]):
         price = planner.workspace.by_row[ByRow.PRICE, row]
-        memory.scratch_by_floor[FloorScratch.PRICE, row] = min(max(price, 0.0), MOST_SHORTFALL_PRICE)
+        memory.scratch_by_floor[FloorScratch.PRICE, row] = min(max(price, 0.0), most)
     earned = total_of(means, program.weights, basis, planner.workspace)
     return status, earned, is_short(program, basis, planner.workspace)
 
 
+@kernel
+def share_of_round(learner, t):
+    """The share of this plan in the averages: that of all rounds since the last one, which it stands for."""
+    share = learner.dials[0].price_memory
+    rounds = t - learner.memory.totals[Total.MOVED]
+    learner.memory.totals[Total.MOVED] = t
+    return 1.0 - (1.0 - share) ** rounds if rounds > 1.0 else share
+
+
 @rare_kernel
-def keep_plan(learner):
+def keep_plan(learner, share):
     """Move the averages of plan and prices towards the first program's, and write the standard errors that follow."""
     planner, memory, problem = learner.planner, learner.memory, learner.problem
-    share = learner.dials[0].price_memory
     plan, pulls = memory.by_pair[ByPairRow.PLAN], memory.scratch_by_pair[PairScratch.PULLS]
     weights, errors = problem.context_probabilities, memory.by_floor[ByFloor.ERROR]
     n_arms, n_contexts = plan.shape
@@ -276,7 +309,7 @@ def plan_short(learner, t):
     set_leans(planner, 1.0, 0.0)
     copy_scales(planner.workspace, planner.soft.lower)
     basis = basis_of(planner, SoftPlace.LOWER)
-    status = plan_softly(program, basis, MOST_SHORTFALL_PRICE, planner.soft.lower, learner.allocation)
+    status = plan_softly(program, basis, shortfall_price(t), planner.soft.lower, learner.allocation)
     if status != PlanStatus.OPTIMAL:
         play_alike(learner.problem.available, learner.allocation)
         return outcome | Outcome.STOOD_STILL.value
@@ -362,6 +395,51 @@ def plan_second(learner, t, earned):
 
 
 @kernel
+def index_of(learner, arm, context, radii):
+    """What a pair is worth at the first program's prices, by its mean and `radii` over the root of its plays."""
+    problem, memory = learner.problem, learner.memory
+    price = 0.0
+    for place in range(problem.arm_rows.shape[1]):
+        row = problem.arm_rows[arm, place] - 1
+        if row >= 0:
+            price += memory.scratch_by_floor[FloorScratch.PRICE, row]
+    pulls = memory.scratch_by_pair[PairScratch.PULLS, arm, context]
+    mean = memory.scratch_by_pair[PairScratch.MEAN, arm, context]
+    return (1.0 + price) * (mean + radii / math.sqrt(pulls))
+
+
+@rare_kernel
+def hold_counts(learner, t):
+    """In contexts with pairs that have too few plays, and could be worth one, play one of these.
+
+    Too few are less than `count_floor` log(1 + t)^2. A pair could be worth a play if, with `count_reach` confidence
+    radii added, it is worth as much at the first program's prices as any other is by its mean.
+    """
+    by_pair, available, allocation = learner.statistics.by_pair, learner.problem.available, learner.allocation
+    dials = learner.dials[0]
+    least = dials.count_floor * math.log(1.0 + t) ** 2
+    factor = dials.count_reach * learner.settings[0].noise_scale * math.sqrt(2.0 * math.log(2.0 * allocation.size * t))
+    n_arms, n_contexts = allocation.shape
+    for context in range(n_contexts):
+        few = False
+        for arm in range(n_arms):
+            few = few or (available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least)
+        if few:
+            best = -math.inf
+            for arm in range(n_arms):
+                if available[arm, context]:
+                    best = max(best, index_of(learner, arm, context, 0.0))
+            count = 0
+            for arm in range(n_arms):
+                if available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least:
+                    count += 1 if index_of(learner, arm, context, factor) >= best else 0
+            for arm in range(n_arms if count > 0 else 0):
+                held = available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least
+                held = held and index_of(learner, arm, context, factor) >= best
+                allocation[arm, context] = 1.0 / count if held else 0.0
+
+
+@kernel
 def allocate(learner, context, t, stream):
     """Plan by the means, then what explores most at the least cost, and set the margins of the next round."""
     memory, dials = learner.memory, learner.dials[0]
@@ -370,19 +448,20 @@ def allocate(learner, context, t, stream):
         shrink(learner, t)
     write_means(learner)
     write_floors(learner)
-    status, earned, short = plan_first(learner)
+    status, earned, short = plan_first(learner, t)
     if status != PlanStatus.OPTIMAL:
         forget_order(learner.planner.workspace)
         play_alike(learner.problem.available, learner.allocation)
         return Outcome.STOOD_STILL.value | explore(learner)
-    keep_plan(learner)
+    share = share_of_round(learner, t)
+    keep_plan(learner, share)
     cost = 0.0
     if short:
         outcome = plan_short(learner, t)
     else:
         outcome, cost = plan_second(learner, t, earned)
     totals = memory.totals
-    totals[Total.EXPLORING] += dials.price_memory * (cost - totals[Total.EXPLORING])
+    totals[Total.EXPLORING] += share * (cost - totals[Total.EXPLORING])
     totals[Total.QUANTILE] = write_margins(
         memory.by_floor[ByFloor.PRICE],
         memory.by_floor[ByFloor.ERROR],
@@ -392,7 +471,10 @@ def allocate(learner, context, t, stream):
         totals[Total.QUANTILE],
         memory.by_floor[ByFloor.MARGIN],
     )
-    return outcome | explore(learner)
+    outcome |= explore(learner)
+    if dials.count_floor > 0.0 and learner.progress[Progress.ALL_PLAYED] != 0:
+        hold_counts(learner, t)
+    return outcome
 
 
 class PricedLP(Policy):
@@ -406,9 +488,10 @@ class PricedLP(Policy):
     the share `price_memory`.
 
     At a weight of 1, floors with prices above 1 are planned to be missed a little, as that costs less than it earns;
-    where promises must be kept, raise the weight. If the means cannot meet the floors, they are planned for with
-    optimism; if even optimistic bounds cannot, that is reported as by any rule that plans, and
-    `when_infeasible="same_share"` shares them out.
+    where promises must be kept, raise the weight. An unlucky first reward does not keep a pair away for long: one that
+    by `count_reach` confidence radii could be worth a play has at least `count_floor` log(1 + t)^2 of them. If the
+    means cannot meet the floors, they are planned for with optimism; if even optimistic bounds cannot, that is reported
+    as by any rule that plans, and `when_infeasible="same_share"` shares them out.
 
     >>> policy = PricedLP([0.1, 0.1], [0.5, 0.5], noise_scale=0.1, seed=1)
     >>> for round_number in range(500):
@@ -432,6 +515,8 @@ class PricedLP(Policy):
         Dial("exploration", math.sqrt(0.5), "radii in the bonus of a pair without a priced floor", low=0.0, high=10.0),
         Dial("violation_weight", 1.0, "what a unit of violation costs, in units of regret", low=1e-3, high=1e6),
         Dial("price_memory", 0.02, "share of a round in the averages of prices and plans", low=1e-6, high=1.0),
+        Dial("count_floor", 0.02, "plays of each pair that could be worth one, per log(1 + t)^2", low=0.0, high=10.0),
+        Dial("count_reach", 0.5, "confidence radii by which a pair could be worth a play", low=0.0, high=1e9),
     )
 
     if TYPE_CHECKING:

@@ -76,6 +76,8 @@ class PricedLPSettings(Settings, total=False):
     exploration: float
     violation_weight: float
     price_memory: float
+    count_floor: float
+    count_reach: float
 
 
 class BanditQSettings(Settings, total=False):

@@ -14,11 +14,11 @@ from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import planner_state, restore_planner
 from arcbandit.policies.configuration import configured
 from arcbandit.policies.forgetting import memory_document, memory_of_document, past_document, restore_past
-from arcbandit.policies.learner import Progress, Rows
+from arcbandit.policies.learner import Learner, Progress, Rows
 from arcbandit.policies.problem import told_problem
-from arcbandit.policies.snapshot_checks import FORMAT, PARTS, VERSION, check_snapshot
+from arcbandit.policies.snapshot_checks import FORMAT, MEMORY, MEMORY_OF_SOME, OF_KNOWN, PARTS, VERSION, check_snapshot
 from arcbandit.policies.snapshot_versions import of_latest_version
-from arcbandit.policies.state import Labels, State, make_state, playable
+from arcbandit.policies.state import Labels, State, make_state, memories_of, playable
 from arcbandit.policies.streams import stream_of_successor
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _statistics(state: State) -> dict[str, Any]:
         "past": past_document(learner),
         "memory": {
             part: {row.name.lower(): values[row].tolist() for row in kind or ()}
-            for part, kind, values in _kept(state.configuration.kind.rows, learner.memory)
+            for part, kind, values in _kept(state.configuration.kind.rows, learner)
         },
     }
 
@@ -97,13 +97,13 @@ def _noise(state: State) -> dict[str, float] | None:
     return {"scale": float(learner.settings[0].noise_scale), **sums}
 
 
-def _kept(rows: Rows, memory: Any) -> list[tuple[str, Any, Any]]:
-    """The parts of a rule's memory that it keeps: name, rows and values."""
+def _kept(rows: Rows, learner: Learner) -> list[tuple[str, Any, Any]]:
+    """The parts of a rule's memory that it keeps, and those for a second plan: name, rows and values."""
     return [
-        ("by_pair", rows.by_pair, memory.by_pair),
-        ("by_arm", rows.by_arm, memory.by_arm),
-        ("totals", rows.totals, memory.totals),
-        *([] if rows.by_floor is None else [("by_floor", rows.by_floor, memory.by_floor)]),
+        (f"{whose}{part}", getattr(rows, part), getattr(memory, part))
+        for whose, memory in zip(("", OF_KNOWN), memories_of(learner), strict=False)
+        for part in MEMORY
+        if part not in MEMORY_OF_SOME or getattr(rows, part) is not None
     ]
 
 
@@ -179,7 +179,7 @@ def _restored(
     learner.statistics.dropped[given["dropped"]] = True
     learner.statistics.by_pair[:] = statistics["by_pair"]
     learner.statistics.context_counts[:] = statistics["context_counts"]
-    for part, rows, values in _kept(kind.rows, learner.memory):
+    for part, rows, values in _kept(kind.rows, learner):
         for row in rows or ():
             values[row] = np.array(statistics["memory"][part][row.name.lower()], dtype=np.float64)
     learner.progress[Progress.DECISIONS] = statistics["decisions"]

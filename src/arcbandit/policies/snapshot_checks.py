@@ -192,6 +192,7 @@ MEMORY: dict[str, Check] = {
     "by_floor": list_of(number, "rows"),
 }
 MEMORY_OF_SOME = ("by_floor",)  # kinds of rows that a snapshot has only if the rule does
+OF_KNOWN = "known_"  # before the name of what is kept for the second plan within an exploration budget
 
 
 def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
@@ -223,9 +224,11 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
         _check_fields(f"snapshot[{part!r}]", snapshot[part], checks, size)
     dials = {dial.name: anything for dial in kind.dials}
     _check_fields("snapshot['configuration']['dials']", configuration["dials"], dials, size)
+    has_budget = configuration["exploration_budget"] != NO_BUDGET
     memory = table(
         **{
-            part: table(**{row.name.lower(): check for row in getattr(kind.rows, part) or ()})
+            f"{whose}{part}": table(**{row.name.lower(): check for row in getattr(kind.rows, part) or ()})
+            for whose in (("", OF_KNOWN) if has_budget and kind.keeps_averages else ("",))
             for part, check in MEMORY.items()
             if part not in MEMORY_OF_SOME or getattr(kind.rows, part) is not None
         }
@@ -235,7 +238,6 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
         BASIS("snapshot['planner']['basis']", planner["basis"], size)
     elif planner["basis"] is not None:
         _refuse("snapshot['planner']['basis']", "None for a rule that does not plan", planner["basis"])
-    has_budget = configuration["exploration_budget"] != NO_BUDGET
     if has_budget:
         BASIS("snapshot['planner']['known_basis']", planner["known_basis"], size)
     elif planner["known_basis"] is not None:

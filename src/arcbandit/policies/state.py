@@ -15,6 +15,7 @@ from arcbandit.inputs.values import index_of
 from arcbandit.kernels.budget import make_budget
 from arcbandit.kernels.confidence import ByPair, make_statistics
 from arcbandit.kernels.fading import block_of, share_of
+from arcbandit.kernels.memory import Memory
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import make_planner
 from arcbandit.policies.budget import allocating_kernel
@@ -198,7 +199,8 @@ def make_learner(
         planner = planner_of_shape()
         if configuration.has_budget:
             limits = (configuration.exploration_budget, configuration.known_after)
-            budget = make_budget(*limits, planner_of_shape(), len(floors), progress)
+            second = make_memory(kind.rows, n_arms, n_contexts, len(floors)) if kind.keeps_averages else ()
+            budget = make_budget(*limits, planner_of_shape(), second, len(floors), progress)
     return Learner(
         problem=KnownProblem(
             context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),
@@ -293,13 +295,27 @@ def estimated_probabilities(counts: NDArray[np.float64], dropped: frozenset[int]
     return probabilities
 
 
-def _take_over_by_floor(old: Learner, learner: Learner) -> None:
+def memories_of(learner: Learner) -> list[Memory]:
+    """What the rule keeps between rounds, and what it keeps for a second plan within a budget, if that is more."""
+    second = learner.budget.memory if len(learner.budget) > 0 else ()
+    return [learner.memory, second] if len(second) > 0 else [learner.memory]
+
+
+def _take_over_memory(before: Memory, after: Memory, old: Learner, learner: Learner) -> None:
+    """Copy what a rule keeps into a memory of another shape."""
+    arms, contexts = old.allocation.shape
+    after.by_pair[:, :arms, :contexts] = before.by_pair
+    after.by_arm[:, :arms] = before.by_arm
+    after.totals[:] = before.totals
+    if len(after.by_floor) > 0:
+        _take_over_by_floor(before.by_floor, after.by_floor, arms, learner.allocation.shape[0])
+
+
+def _take_over_by_floor(before: NDArray[np.float64], after: NDArray[np.float64], arms: int, now: int) -> None:
     """Copy what a rule keeps per floor: of the arms and, unless there are fewer groups than before, of the groups.
 
     A group that came last starts from zero. If one went, all groups do, as rows do not tell which it was.
     """
-    before, after = old.memory.by_floor, learner.memory.by_floor
-    arms, now = old.allocation.shape[0], learner.allocation.shape[0]
     after[:, :arms] = before[:, :arms]
     groups = before.shape[1] - arms
     if after.shape[1] - now >= groups:
@@ -308,9 +324,10 @@ def _take_over_by_floor(old: Learner, learner: Learner) -> None:
 
 def forget_arm(learner: Learner, row: int) -> None:
     """Let what a rule keeps of an arm and of its floor start from zero."""
-    learner.memory.by_arm[:, row] = 0.0
-    if len(learner.memory.by_floor) > 0:
-        learner.memory.by_floor[:, row] = 0.0
+    for memory in memories_of(learner):
+        memory.by_arm[:, row] = 0.0
+        if len(memory.by_floor) > 0:
+            memory.by_floor[:, row] = 0.0
 
 
 def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
@@ -322,11 +339,9 @@ def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
     arms, contexts = old.allocation.shape
     learner.statistics.by_pair[:, :arms, :contexts] = old.statistics.by_pair
     learner.statistics.context_counts[:contexts] = old.statistics.context_counts
-    learner.memory.by_pair[:, :arms, :contexts] = old.memory.by_pair
-    learner.memory.by_arm[:, :arms] = old.memory.by_arm
-    learner.memory.totals[:] = old.memory.totals
-    if state.configuration.kind.rows.by_floor is not None:
-        _take_over_by_floor(old, learner)
+    # A budget may have come or gone: then the second memory starts empty, or goes.
+    for before, after in zip(memories_of(old), memories_of(learner), strict=False):
+        _take_over_memory(before, after, old, learner)
     learner.settings[0].noise_scale = old.settings[0].noise_scale
     if state.configuration.estimates_noise:
         learner.noise[:] = old.noise

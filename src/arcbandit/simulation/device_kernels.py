@@ -19,12 +19,13 @@ from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.budget import Budget
 from arcbandit.kernels.confidence import Statistics
 from arcbandit.kernels.fading import Fading
+from arcbandit.kernels.memory import Memory
 from arcbandit.kernels.planner import Planner, keeps_unplayed
 from arcbandit.kernels.program import Basis, Workspace
 from arcbandit.kernels.same_share import Shared
 from arcbandit.kernels.soft_floors import Soft
 from arcbandit.kernels.unplayed import Unplayed
-from arcbandit.policies.learner import KnownProblem, Learner, Memory, Stream
+from arcbandit.policies.learner import KnownProblem, Learner, Stream
 from arcbandit.simulation.explored import Explored
 from arcbandit.simulation.fold import bin_of, merge_lanes, pack_cell, place_of_cell, take_in_lane, value_at
 from arcbandit.simulation.late import Late

@@ -44,7 +44,7 @@ def no_gpu(monkeypatch):
 def entries(window=0, name="olp"):
     learner = policy(name, [0.1, 0.2], [0.5, 0.5]).learner
     arrays = {"mean_rewards": np.ones((2, 2)), "revenues": np.ones((2, 2)), "probabilities": np.ones(2)}
-    arrays |= {"used_pairs": np.ones((2, 2), dtype=bool)}
+    arrays |= {"used_pairs": np.ones((2, 2), dtype=bool), "prices": np.zeros(2), "reduced_costs": np.zeros((2, 2))}
     arrays |= {"slack_floors": np.ones(2, dtype=bool), "samples": np.ones(1), "sample_start": np.zeros(5, np.int64)}
     whole = {"optimal_columns": 4, "model": 0, "audited": False}
     world = World(**{name: arrays.get(name, whole.get(name, 1.0)) for name in World._fields})

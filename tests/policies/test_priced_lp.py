@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from arcbandit import BLP, GroupFloor, Instance, PricedLP, audit, paper_instance, restore, simulate
+from arcbandit import BLP, GroupFloor, Instance, PricedLP, paper_instance, restore, simulate
 from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.revenue_row import Lies
@@ -353,10 +353,6 @@ class TestWhatItReports:
     def test_without_hope_of_an_active_set_there_is_no_share_of_it(self):
         trace = simulate(NU, ["priced-lp"], horizon=50, epochs=1)
         assert np.isnan(trace.optimal_set_share["priced-lp"]).all()
-
-    def test_an_audit_is_refused(self):
-        with pytest.raises(InvalidInputError, match="prices them"):
-            audit(NU, "priced-lp", horizon=50, epochs=1)
 
     @pytest.mark.parametrize(
         "dials",

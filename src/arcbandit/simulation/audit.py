@@ -13,6 +13,7 @@ from arcbandit.oracle import Analysis, Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
+from arcbandit.policies.priced_lp import PricedLP
 from arcbandit.simulation.choices import Device
 from arcbandit.simulation.epoch import Progress
 from arcbandit.simulation.metrics import Total
@@ -20,6 +21,7 @@ from arcbandit.simulation.playable import playable
 from arcbandit.simulation.run import simulate
 
 LARGEST_SUM = 10**6  # terms that are added up one by one
+PRICED = PricedLP.name
 
 # The statements. The width of w(t) is rho(eps(t), w(t)), of which a floor has a part rho_k.
 COVERAGE = "the confidence set covers the means"
@@ -30,6 +32,10 @@ REGRET_WIDTH = "the regret of a round is at most the width of w(t)"
 SHORTFALL_WIDTH = "no floor lacks more than its part of the width of w(t)"
 NO_VIOLATION = "while LP(UCB, LCB) is feasible, OPLP violates no floor"
 FALLBACK = "on the fallback, the width of w(t) is at least the feasibility margin"
+# Beyond the paper, by docs/theory.md.
+IDENTITY = "a round loses what its surpluses and its pairs cost at the optimal prices"
+GIVEN_UP = "exploring gives up no more than its bonus, and at least what its pairs cost over the dearest price"
+BOUNDED = "no more is violated than bonus, negative margins and width allow"
 
 
 class Statement(NamedTuple):
@@ -48,17 +54,18 @@ class Statement(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The statements for one policy on one instance."""
+    """The statements for one policy on one instance: the paper's, and those of docs/theory.md beyond it."""
 
     policy: str
     horizon: int
     epochs: int
     statements: tuple[Statement, ...]
+    beyond: tuple[Statement, ...] = ()
 
     @property
     def holds(self) -> bool:
         """Whether every statement holds."""
-        return all(statement.holds for statement in self.statements)
+        return all(statement.holds for statement in (*self.statements, *self.beyond))
 
 
 def audit(
@@ -78,7 +85,9 @@ def audit(
     Each holds in round t with probability at least 1 - 1/t, so an epoch may see the sum of 1/t failures, about log T.
     Which apply depends on the policy: that a round's regret and violation are at most the width of w(t), and that there
     is no regret under I_t = I*, is stated for OLP; that there is no violation while LP(UCB, LCB) is feasible, and a
-    width of at least gamma* on the fallback, for OPLP; the others for both. `device` is that of `simulate`.
+    width of at least gamma* on the fallback, for OPLP; the others for both. Beyond the paper, in `beyond`: the identity
+    of losses for every policy that plans, and the bounds of PricedLP, of which no other statement is made but coverage.
+    `device` is that of `simulate`.
     An `analysis` of the instance that is at hand is not computed again.
 
     >>> from arcbandit import paper_instance
@@ -98,9 +107,9 @@ def audit(
         raise InvalidInputError(f"The audit needs a policy that plans, but {configured.name!r} does not.")
     if configured.kind.knows_optimum:
         raise InvalidInputError(f"The audit is of policies that learn, but {configured.name!r} is told the best plan.")
-    if configured.kind.soft_floors:
+    if configured.kind.soft_floors and configured.name != PRICED:
         raise InvalidInputError(
-            f"The audit needs a policy that keeps to its floors, but {configured.name!r} prices them."
+            f"The audit knows no statement about a policy that prices its floors as {configured.name!r} does."
         )
     trace = simulate(
         instance,
@@ -118,12 +127,16 @@ def audit(
     horizon, epochs = trace.horizon, trace.epochs
     counts = trace.records[configured.label][:, :, -1].mean(axis=0).tolist()
     allowed = harmonic_number(horizon)
-    return Audit(configured.label, horizon, epochs, _statements(configured.name, float(horizon), counts, allowed))
+    papers = _statements(configured.name, float(horizon), counts, allowed)
+    beyond = _beyond(configured.name, float(horizon), counts, allowed)
+    return Audit(configured.label, horizon, epochs, papers, beyond)
 
 
 def _statements(policy: str, horizon: float, counts: list[float], allowed: float) -> tuple[Statement, ...]:
     """The statements about a policy, from the mean counts of rounds."""
     safe = counts[Total.SAFE]
+    if policy == PRICED:
+        return (Statement(COVERAGE, "Proposition 1", horizon, counts[Total.UNCOVERED], allowed),)
     found = [
         (COVERAGE, "Proposition 1", horizon, counts[Total.UNCOVERED]),
         (GAP, "proof of the upper bounds", counts[Total.UNMATCHED], counts[Total.UNMATCHED_BELOW_GAP]),
@@ -141,6 +154,18 @@ def _statements(policy: str, horizon: float, counts: list[float], allowed: float
             (FALLBACK, "proposition on τ", counts[Total.FELL_BACK], counts[Total.FELL_BACK_BELOW_MARGIN]),
         ]
     return tuple(Statement(name, source, rounds, failures, allowed) for name, source, rounds, failures in found)
+
+
+def _beyond(policy: str, horizon: float, counts: list[float], allowed: float) -> tuple[Statement, ...]:
+    """What docs/theory.md says of a policy; what is exact may never fail."""
+    found = [Statement(IDENTITY, "Lemma 1", horizon, counts[Total.OFF_IDENTITY], 0.0)]
+    if policy == PRICED:
+        safe = counts[Total.SAFE]
+        found.append(
+            Statement(GIVEN_UP, "Lemma 3, and that the plan is the best", safe, counts[Total.ABOVE_BONUS], 0.0)
+        )
+        found.append(Statement(BOUNDED, "Theorem 3", safe, counts[Total.ABOVE_BOUND], allowed))
+    return tuple(found)
 
 
 def harmonic_number(count: int) -> float:

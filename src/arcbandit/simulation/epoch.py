@@ -190,6 +190,7 @@ def make_world(task: Task, late: Late | None = None) -> World:
     # A floor of zero constrains no rule, even if it holds with equality.
     slack_floors = ~optimum.floors.active | (optimum.floors.amounts == 0.0)
     audited = not math.isnan(task.suboptimality_gap)
+    worth = task.instance.weighted_means * (1.0 + task.instance.floors.by_arm(optimum.floors.prices))[:, np.newaxis]
     return World(
         mean_rewards=task.instance.mean_rewards.copy(),
         revenues=task.instance.mean_rewards * task.instance.context_probabilities,
@@ -205,6 +206,8 @@ def make_world(task: Task, late: Late | None = None) -> World:
         audited=audited,
         suboptimality_gap=float(task.suboptimality_gap),
         feasibility_margin=feasibility_margin(task.instance) if audited else math.nan,
+        prices=optimum.floors.prices.copy(),
+        reduced_costs=np.ascontiguousarray(optimum.context_values - worth),
         late=late,
     )
 

@@ -24,6 +24,8 @@ from arcbandit.policies.learner import (
     set_next_plan,
     take_in_reward,
 )
+from arcbandit.policies.priced_lp import PricedLP
+from arcbandit.simulation.beyond import audit_identity, audit_priced
 from arcbandit.simulation.late import NOBODY, arrived, first_arrival, next_arrival, send
 from arcbandit.simulation.meters import (
     Compared,
@@ -48,6 +50,7 @@ rule_learn: Any = None
 PLANS: bool = False
 PLAYS_BASES: bool = False
 AUDITED: bool = False
+PRICED: bool = False
 ON_CADENCE: bool = False
 DELAYED: bool = False
 FORGETS: bool = False
@@ -103,6 +106,10 @@ def rounds(world, learner, meters, stream, first, last, record):
             if AUDITED:
                 sigma = learner.settings[0].noise_scale
                 audit(world, learner, sigma, t, outcome, matched, regret, violation, meters)
+        if AUDITED:
+            audit_identity(world, learner.problem, learner.allocation, performance, meters)
+            if PRICED:
+                audit_priced(world, learner, t, outcome, violation, meters)
         if DELAYED:
             send(world.late, here, context, arm, reward)
             slot = first_arrival(world.late, t)
@@ -169,6 +176,7 @@ def loop_of(
         PLANS=plans,
         PLAYS_BASES=plans and not soft_floors,
         AUDITED=audited,
+        PRICED=allocate is PricedLP.allocate,
         ON_CADENCE=on_cadence,
         DELAYED=delayed,
         FORGETS=fades,

@@ -32,6 +32,10 @@ class Total(enum.IntEnum):
     REGRET_ABOVE_WIDTH = 19
     SHORTFALL_ABOVE_WIDTH = 20
     OUTSIDE_ITS_SET = 21
+    # Beyond the paper.
+    OFF_IDENTITY = 22
+    ABOVE_BONUS = 23
+    ABOVE_BOUND = 24
 
 
 class FloorTotal(enum.IntEnum):
@@ -271,6 +275,9 @@ _TABLE = (
                 "safe rounds in which a floor lacks more than the width of its part of w(t)",
             ),
             (Total.OUTSIDE_ITS_SET, "outside psi", "safe rounds whose w(t) is not in psi(width of w(t), I_t)"),
+            (Total.OFF_IDENTITY, "off the identity", "rounds whose loss is not what surpluses and pairs cost"),
+            (Total.ABOVE_BONUS, "above its bonus", "safe rounds that give up more than exploring is worth"),
+            (Total.ABOVE_BOUND, "violation above bound", "safe rounds that violate more than the priced LP may"),
         )
     ),
 )

@@ -35,6 +35,8 @@ class World(NamedTuple):
     audited: bool  # whether the run counts how often the paper's statements hold
     suboptimality_gap: float  # rho*, if the run is audited
     feasibility_margin: float  # gamma*, likewise
+    prices: np.ndarray  # of the floors at the optimum, shape (M,)
+    reduced_costs: np.ndarray  # what a share of a pair costs at these prices, shape (K, C)
     late: Late  # an empty tuple in its place, if rewards arrive at once
 
 

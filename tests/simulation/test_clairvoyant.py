@@ -123,10 +123,10 @@ def test_it_plays_the_solution_of_the_basis_equations(kind, instance):
 
 @pytest.mark.slow
 def test_with_margins_it_loses_the_learning_limit(cases):
-    """On nu at 50,000 rounds, R + V of 248.7: a mean of as many epochs that is more than 4 standard errors away.
+    """On nu at 50,000 rounds, R + V of 248.7, and its parts: no mean is more than 5 standard errors away.
 
-    The error of an epoch is about 79, so the short version would see a limit that is wrong by a quarter, the long one by
-    a thirtieth. False alarms: 6e-5.
+    The error of an epoch is about 79, so the short version would see a limit that is wrong by a third, the long one by
+    a twenty-fifth. False alarms by the t distribution: 1e-4 in the short version, 2e-6 in the long one.
     """
     epochs = cases(25, 1_500)
     found = simulate(nu(), "clairvoyant-margins", HORIZON, epochs, seed=8, checkpoints=1)
@@ -134,15 +134,15 @@ def test_with_margins_it_loses_the_learning_limit(cases):
         ("regret_plus_violation", "regret", "violation"), analyse(nu()).learning_limit(HORIZON)[:3], strict=True
     ):
         values = found.metric(metric)["clairvoyant-margins"][:, -1]
-        assert abs(values.mean() - limit) < 4 * values.std(ddof=1) / math.sqrt(epochs), metric
+        assert abs(values.mean() - limit) < 5 * values.std(ddof=1) / math.sqrt(epochs), metric
 
 
 @pytest.mark.slow
 def test_margins_pay_where_prices_are_not_1(cases):
     """nu' of the lower bound, with a price of a quarter: the same noise, R + V lower by what the theory says.
 
-    Plain floors cost sum (1 + a) phi(0) se in the limit. The difference of the two has an error of about 60 an epoch;
-    false alarms 6e-5.
+    Plain floors cost (tau + sum se) phi(0) in the limit. The difference of the two has an error of about 60 an epoch;
+    false alarms 5e-4 in the short version, 6e-5 in the long one.
     """
     epochs = cases(25, 1_500)
     instance = nu_lower_bound(0.5)

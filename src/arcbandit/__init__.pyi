@@ -37,6 +37,7 @@ from arcbandit.policies.doc import DOC as DOC
 from arcbandit.policies.drift_plus_penalty import DriftPlusPenalty as DriftPlusPenalty
 from arcbandit.policies.forgetting import Window as Window
 from arcbandit.policies.greedy import Greedy as Greedy
+from arcbandit.policies.guarantee import LedgerStatus as LedgerStatus
 from arcbandit.policies.lagrange_cb import LagrangeCB as LagrangeCB
 from arcbandit.policies.linear_program import LinearProgramRule as LinearProgramRule
 from arcbandit.policies.loe2d import LOE2D as LOE2D
@@ -60,6 +61,10 @@ from arcbandit.simulation.compare import Comparison as Comparison
 from arcbandit.simulation.compare import compare as compare
 from arcbandit.simulation.delays import Delay as Delay
 from arcbandit.simulation.drift import Drift as Drift
+from arcbandit.simulation.guarantee import GuaranteeAudit as GuaranteeAudit
+from arcbandit.simulation.guarantee import GuaranteeBound as GuaranteeBound
+from arcbandit.simulation.guarantee import audit_guarantee as audit_guarantee
+from arcbandit.simulation.guarantee import guarantee_bound as guarantee_bound
 from arcbandit.simulation.rewards import ObservedRewards as ObservedRewards
 from arcbandit.simulation.run import simulate as simulate
 from arcbandit.simulation.summary import Summary as Summary

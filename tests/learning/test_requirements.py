@@ -63,6 +63,12 @@ def test_each_is_missed_by_what_it_is_about(missed, changed):
     assert verdicts(results(*changed))[PLACES[missed[0]]].word == "missed"
 
 
+def test_runs_that_were_played_on_are_counted():
+    changed = ("many", row(3, JUDGED, steep=(2, 4, 5), late=(0.3, 0.91, 1.2)))
+    found = verdicts(results(changed))[PLACES["linear"]]
+    assert found.figures == "3 of 4,800 runs steep, 3 played on, 2 above 0.9, largest 1.20"
+
+
 @pytest.mark.parametrize(
     "changed",
     [

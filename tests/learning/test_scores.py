@@ -50,7 +50,7 @@ def test_sums_below_one_count_as_one_in_ratios():
 
 def test_a_score_has_every_number():
     found = results(
-        ("small", row(0, JUDGED, 400.0, 100.0, steep=(1, 5), late=(0.4, 0.85))),
+        ("small", row(0, JUDGED, 400.0, 100.0, steep=(1, 5), late=(0.4, 0.95))),
         ("small", row(1, JUDGED, 99.0, 7.0, steep=(0,), late=(0.5,))),
         ("small", row(2, HOPEFUL, 5.0, 5.0)),
         families=("small",),
@@ -64,7 +64,7 @@ def test_a_score_has_every_number():
     assert one.to_default.median == 0.5
     # Instance 0 and 1 are above OPLP's 105, and instance 2 above OLP's 10.
     assert one.beats_both == (INSTANCES - 3, INSTANCES)
-    assert one.growth == (EPOCHS * INSTANCES, 3, 3, 0.85)
+    assert one.growth == (EPOCHS * INSTANCES, 3, 3, 1, 0.95)
     assert one.growth.share == 3 / (EPOCHS * INSTANCES)
     assert one.to_clairvoyants[CLAIRVOYANT].worst == 20.0
     assert one.to_clairvoyants[CLAIRVOYANT].median == 2.0
@@ -82,7 +82,7 @@ def test_a_clairvoyant_that_loses_nothing_is_no_measure():
 
 def test_growth_without_steep_runs_has_no_exponent():
     found = growth([row(0, JUDGED), row(1, JUDGED)], 3)
-    assert found[:3] == (6, 0, 0)
+    assert found[:4] == (6, 0, 0, 0)
     assert math.isnan(found.largest)
 
 

@@ -205,11 +205,12 @@ class TestWithinABudget:
             restore(snapshot)
 
 
-ALL_AT_ONCE = {"replan": 3, "estimate_contexts": True, "noise_scale": "estimate", "when_infeasible": "same_share"}
+ALL_AT_ONCE = {"replan": 3, "estimate_contexts": True, "noise_scale": "estimate"}
 ONE_BY_ONE = [
     {},
     *({name: value} for name, value in ALL_AT_ONCE.items()),
     {"replan": "doubling"},
+    {"when_infeasible": "same_share"},
     {"memory": 60},
     {"memory": Window(80)},
     {"memory": 60, "estimate_contexts": True, "noise_scale": "estimate", "replan": 5},
@@ -300,7 +301,7 @@ class TestOddRewards:
     @pytest.mark.parametrize("value", [0.0, 1.0, -3.0, 1e-140, 1e140])
     def test_rewards_that_are_all_alike(self, value):
         """Their noise is estimated as nothing."""
-        policy = PricedLP([0.1, 0.1], [0.5, 0.5], seed=1, when_infeasible="same_share")
+        policy = PricedLP([0.1, 0.1], [0.5, 0.5], seed=1)
         for t in range(150):
             policy.update(t % 2, policy.decide(t % 2).arm, value)
             assert np.isfinite(policy.allocation()).all()

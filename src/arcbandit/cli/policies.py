@@ -58,6 +58,7 @@ def policies(
             "With replan=100 one that plans keeps a plan for 100 rounds, with memory=5000 or memory=window:5000 one "
             "that plans forgets, and with noise_scale=estimate any policy estimates sigma."
         )
+        console.print("With guarantee=true, one that plans is held to a ledger: see guarantee_bound in the library.")
         console.print("A simulation tells each policy the horizon and, if needed, the largest mean.")
 
 

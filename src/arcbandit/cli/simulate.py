@@ -36,7 +36,8 @@ NUMBERS = ("exploration_budget", "known_after")
 REPLAN = "replan"
 NOISE_SCALE = "noise_scale"
 WORDS = {REPLAN: ("always", "doubling"), NOISE_SCALE: ("estimate",)}  # that stand for numbers
-SETTINGS = (ESTIMATE_CONTEXTS, WHEN_INFEASIBLE, MEMORY, *NUMBERS, *WORDS)
+GUARANTEE = "guarantee"
+SETTINGS = (ESTIMATE_CONTEXTS, GUARANTEE, WHEN_INFEASIBLE, MEMORY, *NUMBERS, *WORDS)
 TRUTHS = {"true": True, "false": False}
 
 

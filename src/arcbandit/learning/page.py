@@ -62,7 +62,7 @@ def page(parts: Parts, images: dict[str, str]) -> str:
         "\n".join(f"- `{family.name}`: {family.about}." for family in FAMILIES.values()),
         "An instance is a pure function of its family, its half, its number and the seed. Each is strictly feasible; "
         "those of the random families are not degenerate and have an active floor at a price above 0. The exact recipe "
-        "is `src/arcbandit/learning/families.py`.",
+        'is `src/arcbandit/learning/families.py`; `arcbandit.learning.families.drawn("small", "tuning", 0)` gives one.',
         "## What was tuned on what",
         "The constants of a rule may be chosen on the half `tuning`, and on nothing else; the frontiers are of that "
         "half. The half `scored` is played once, after everything is fixed, and what came out is above. Whoever doubts "

@@ -7,13 +7,12 @@ from typing import NamedTuple
 from arcbandit.learning.contestants import CAREFUL, CAUTIOUS, DEFAULT, JUDGED, SAMPLER
 from arcbandit.learning.families import FAMILIES, RANDOM
 from arcbandit.learning.results import Results
-from arcbandit.learning.scores import beats_both, growth, quotients, ratios
+from arcbandit.learning.scores import LINEAR, beats_both, growth, quotients, ratios
 
 AGAINST_DEFAULT = 0.6
 AGAINST_SAMPLER = 0.8
 LEAST_SHARE = 0.99
 WORST_RATIO = 1.2
-STEEPEST = 0.9
 CAREFUL_VIOLATION = 1.0
 CAREFUL_REGRET = 0.7
 
@@ -83,18 +82,18 @@ def _never_much_worse(results: Results) -> Verdict:
 
 
 def _never_linear(results: Results) -> Verdict:
-    sentence = f"No run of {NAMES[JUDGED]} that is steep at the horizon stays above an exponent of {STEEPEST:g}"
+    sentence = f"No run of {NAMES[JUDGED]} that is steep at the horizon stays above an exponent of {LINEAR:g}"
     measured = {
         family: growth(rows.values(), found.settings.epochs)
         for family, found in results.items()
         if (rows := found.of(JUDGED))
     }
-    runs, steep, played_on = (sum(one[place] for one in measured.values()) for place in range(3))
+    runs, steep, played_on, linear = (sum(one[place] for one in measured.values()) for place in range(4))
     figures = f"{steep:,} of {runs:,} runs steep"
     largest = max((one.largest for one in measured.values() if not math.isnan(one.largest)), default=math.nan)
     if played_on:
-        figures += f", {played_on:,} played on, largest exponent {largest:.2f}"
-    if largest > STEEPEST:
+        figures += f", {played_on:,} played on, {linear:,} above {LINEAR:g}, largest {largest:.2f}"
+    if linear:
         return Verdict(sentence, False, figures)
     complete = len(measured) == len(FAMILIES) and played_on == steep
     return Verdict(sentence, True if complete else None, figures)

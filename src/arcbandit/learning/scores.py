@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 
 LEAST_SUM = 1.0  # a smaller sum over all rounds counts as this: a ratio of two such sums says nothing
 TAIL = 0.9
+LINEAR = 0.9  # a late exponent above this is that of a run that does not learn any more
 
 
 class Ratios(NamedTuple):
@@ -31,6 +32,7 @@ class Growth(NamedTuple):
     runs: int
     steep: int
     played_on: int
+    linear: int  # of those, with an exponent above LINEAR
     largest: float  # exponent of those; NaN if there are none
 
     @property
@@ -107,7 +109,8 @@ def growth(rows: Iterable[Row], epochs: int) -> Growth:
     all_rows = list(rows)
     late = [exponent for row in all_rows for exponent in row.late]
     steep = sum(len(row.steep) for row in all_rows)
-    return Growth(epochs * len(all_rows), steep, len(late), max(late, default=np.nan))
+    linear = sum(exponent > LINEAR for exponent in late)
+    return Growth(epochs * len(all_rows), steep, len(late), linear, max(late, default=np.nan))
 
 
 def score(found: FamilyResults, policy: str) -> Score:

@@ -23,6 +23,7 @@ from arcbandit.policies.configuration import Configuration, configured, shown_di
 from arcbandit.policies.decisions import Decision, Decisions, decision_of
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.forgetting import Window
+from arcbandit.policies.guarantee import LedgerStatus, ledger_of
 from arcbandit.policies.learner import Learner, Progress, Rows
 from arcbandit.policies.notices import FELL_SHORT, Notices
 from arcbandit.policies.problem import told_problem
@@ -82,6 +83,9 @@ class Policy(metaclass=PolicyType):
     together, where others are known; a pair is known once its count n reaches `known_after`. The rest is planned over
     known pairs alone, which keep the floors by themselves. 1 is no budget, as in the paper;
     `SERVICE_EXPLORATION_BUDGET` is for a service.
+    `guarantee`, for rules that plan, keeps a ledger of what their plans may cost by confidence bounds, and plays the
+    plan of LP(UCB, UCB) in rounds that would spend more than sqrt(t log t) allows; `guarantee_bound` says what is then
+    proven.
     `noise_scale` is sigma; rewards within `reward_bounds` (low, high) have sigma = (high - low) / 2. With neither, or
     with "estimate", sigma is estimated from the rewards: their spread about the means of their pairs, pooled.
 
@@ -139,6 +143,7 @@ class Policy(metaclass=PolicyType):
         memory: float | Window | None = None,
         exploration_budget: float = NO_BUDGET,
         known_after: int = KNOWN_AFTER,
+        guarantee: bool = False,
         seed: int | None = 0,
         epoch: int = 0,
         worker: int = 0,
@@ -157,6 +162,7 @@ class Policy(metaclass=PolicyType):
             memory=memory,
             exploration_budget=exploration_budget,
             known_after=known_after,
+            guarantee=guarantee,
             seed=seed,
             epoch=epoch,
             worker=worker,
@@ -280,6 +286,11 @@ class Policy(metaclass=PolicyType):
         return self._state.configuration.known_after
 
     @property
+    def guarantee(self) -> bool:
+        """Whether its plans are held to a ledger."""
+        return self._state.configuration.guarantee
+
+    @property
     def seed(self) -> int:
         """The seed of its random numbers, together with the epoch and the worker."""
         return cast(int, self._state.configuration.seed)
@@ -364,6 +375,21 @@ class Policy(metaclass=PolicyType):
             state = at_rest(self._state)
         # Every floor asks for a plan; decisions do not wait for them.
         return status_of(state, non_negative("tolerance", tolerance))
+
+    @locked
+    def ledger(self) -> LedgerStatus:
+        """How the ledger of a policy with a guarantee stands.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], noise_scale=0.1, guarantee=True)
+        >>> for number in range(100):
+        ...     decision = policy.decide(number % 2)
+        ...     policy.update(number % 2, decision.arm, 0.6 - 0.1 * decision.arm)
+        >>> ledger = policy.ledger()
+        >>> ledger.rounds_held, ledger.spent < ledger.allowed
+        (0, True)
+        """
+        return ledger_of(self._state.learner, self._state.round_number)
 
     @locked
     def __repr__(self) -> str:

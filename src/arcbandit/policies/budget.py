@@ -8,6 +8,7 @@ from arcbandit.compilation.compile import bound, kernel, rare_kernel
 from arcbandit.kernels.budget import Limit, exceeds_budget, find_known, prepare_second_plan, write_within_budget
 from arcbandit.kernels.memory import own_or_shared
 from arcbandit.kernels.planner import forget_allocation
+from arcbandit.policies.guarantee import guaranteed
 from arcbandit.policies.learner import KnownProblem, Learner, Outcome
 
 NO_BUDGET = 1.0
@@ -57,6 +58,7 @@ def allocate_within(learner, context, t, stream):
         budget.progress,
         budget.allocation,
         budget,
+        learner.ledger,
     )
     # Floors that all pairs together cannot meet are out of reach, whatever the known ones among them promise.
     short = outcome & Outcome.FELL_SHORT.value
@@ -73,5 +75,7 @@ def _within_budget(allocate: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def allocating_kernel(allocate: Callable[..., Any], learner: Learner) -> Callable[..., Any]:
-    """The kernel by which a learner allocates: that of its rule or, with an exploration budget, one that holds it."""
+    """The kernel by which a learner allocates: that of its rule or, with a budget or a guarantee, one that holds it."""
+    if len(learner.ledger) > 0:
+        return guaranteed(allocate)
     return allocate if len(learner.budget) == 0 else _within_budget(allocate)

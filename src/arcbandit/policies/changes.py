@@ -16,7 +16,7 @@ from arcbandit.inputs.arrays import summing_to_one, vector
 from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
 from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import listed, non_negative, shown, truth, whole
-from arcbandit.policies.configuration import checked_budget
+from arcbandit.policies.configuration import check_guarantee, checked_budget
 from arcbandit.policies.forgetting import contexts_counted
 from arcbandit.policies.growth import flags_by_context, require_arms, with_amount
 from arcbandit.policies.state import Name, State, estimated_probabilities, forget_arm, with_shape
@@ -103,6 +103,7 @@ def with_budget(state: State, exploration_budget: Any, known_after: Any) -> Stat
     budget = checked_budget(configuration.kind, exploration_budget)
     count = configuration.known_after if known_after is None else whole("known_after", known_after, 1)
     changed = replace(configuration, exploration_budget=budget, known_after=count)
+    check_guarantee(changed)
     return with_shape(replace(state, configuration=changed), _probabilities(state))
 
 

@@ -53,6 +53,7 @@ class Configuration:
     memory: float | Window | None = None
     exploration_budget: float = NO_BUDGET
     known_after: int = KNOWN_AFTER
+    guarantee: bool = False
     seed: int | None = 0
     epoch: int = 0
     worker: int = 0
@@ -84,7 +85,7 @@ class Configuration:
         """The name, the dials that are not at their default, and what else makes it play differently.
 
         p=? if context probabilities are estimated, σ=? if sigma is, same_share if floors out of reach all get the same
-        share, replan if it does not plan always, memory if it forgets, and budget if exploration has one.
+        share, replan if it does not plan always, memory if it forgets, budget if exploration has one, and guarantee.
         """
         changed = [
             f"{dial.name}={self.dial_values[dial.name]:{'' if dial.choices else 'g'}}"
@@ -105,6 +106,8 @@ class Configuration:
             changed.append(f"budget={self.exploration_budget:g}")
             if self.known_after != KNOWN_AFTER:
                 changed.append(f"known_after={self.known_after}")
+        if self.guarantee:
+            changed.append("guarantee")
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":
@@ -167,6 +170,7 @@ class Configuration:
             "memory": self.memory,
             "exploration_budget": self.exploration_budget,
             "known_after": self.known_after,
+            "guarantee": self.guarantee,
             "seed": self.seed,
             "epoch": self.epoch,
             "worker": self.worker,
@@ -180,7 +184,7 @@ class Configuration:
         return f"{self.kind.__name__}({shown_dials(self)})"
 
 
-SHOWN = ("replan", "when_infeasible", "memory", "exploration_budget", "known_after", "estimate_contexts")
+SHOWN = ("replan", "when_infeasible", "memory", "exploration_budget", "known_after", "guarantee", "estimate_contexts")
 
 
 def shown_dials(configuration: Configuration) -> str:
@@ -207,6 +211,7 @@ def configured(
     memory: Any = None,
     exploration_budget: Any = NO_BUDGET,
     known_after: Any = KNOWN_AFTER,
+    guarantee: Any = False,
     seed: Any = 0,
     epoch: Any = 0,
     worker: Any = 0,
@@ -215,7 +220,7 @@ def configured(
     """The configuration with these arguments, each checked."""
     if not hasattr(kind, "allocate") or not hasattr(kind, "name"):
         raise InvalidInputError(f"{kind.__name__} itself has no rule to decide by; use a policy such as BLP.")
-    return Configuration(
+    made = Configuration(
         kind=kind,
         dial_values=_checked_dials(kind, dials),
         noise_scale=_checked_noise(noise_scale),
@@ -229,10 +234,37 @@ def configured(
         memory=checked_memory(kind, memory),
         exploration_budget=checked_budget(kind, exploration_budget),
         known_after=whole("known_after", known_after, 1),
+        guarantee=truth("guarantee", guarantee),
         seed=None if seed is None else whole("seed", seed, 0),
         epoch=whole("epoch", epoch, 0),
         worker=whole("worker", worker, 0),
     )
+    check_guarantee(made)
+    return made
+
+
+def check_guarantee(configuration: Configuration) -> None:
+    """Refuse a guarantee beside settings of which nothing is proven."""
+    if not configuration.guarantee:
+        return
+    kind = configuration.kind
+    if not kind.plans:
+        raise InvalidInputError(f"guarantee must be False for {kind.__name__}, which does not plan, got True.")
+    beside = {
+        "replan": configuration.replan != "always",
+        "memory": configuration.memory is not None,
+        "exploration_budget": configuration.has_budget,
+        "estimate_contexts": configuration.estimate_contexts,
+        "noise_scale": configuration.noise_scale == ESTIMATE,
+    }
+    for name, given in beside.items():
+        if given:
+            got = shown(getattr(configuration, name))
+            usual = shown(Configuration.__dataclass_fields__[name].default)
+            must = "a number or left out" if name == "noise_scale" else usual
+            raise InvalidInputError(
+                f"{name} must be {must} with guarantee=True, which is proven for no other, got {got}."
+            )
 
 
 def _configured(kind: "type[Policy]", settings: dict[str, Any]) -> Configuration:

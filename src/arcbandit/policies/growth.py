@@ -13,6 +13,7 @@ from arcbandit.inputs.frames import CONTEXTS, agreed_names, by_context, in_order
 from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import amount, checked_name, is_real, is_whole, non_negative, real, shown
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.ledger import Account
 from arcbandit.kernels.planner import start_over
 from arcbandit.policies.forgetting import Window, contexts_counted
 from arcbandit.policies.learner import Progress
@@ -145,6 +146,8 @@ def with_floor(state: State, arm_or_group: Name, floor: Any) -> State:
     learner.problem.floors[row] = without_zeros([owed])[0]
     if state.configuration.kind.plans:
         start_over(learner.planner)
+    if state.configuration.guarantee:
+        learner.ledger.account[Account.SOLVED] = 0.0
     learner.progress[Progress.NEXT_PLAN] = 1
     return changed
 

@@ -10,6 +10,7 @@ from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.budget import Budget
 from arcbandit.kernels.confidence import Statistics, record_reward
 from arcbandit.kernels.fading import Fading, fade
+from arcbandit.kernels.ledger import Ledger
 from arcbandit.kernels.memory import Memory
 from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.planner import Planner, look_at_all
@@ -20,7 +21,7 @@ class Outcome(enum.IntEnum):
     """How an allocation came about: PLANNED as the rule intends, or any combination of the others."""
 
     PLANNED = 0
-    FELL_BACK = 1  # the rule's own problem was infeasible, LP(UCB, UCB) was used
+    FELL_BACK = 1  # the rule's own problem was infeasible, or its ledger spent: LP(UCB, UCB) was used
     FELL_SHORT = 2  # LP(UCB, UCB) was infeasible too, the plan of least shortfall or of the same share was used
     STOOD_STILL = 4  # the solver found nothing, every arm is equally likely
     EXPLORED = 8  # some context has arms that were never played, or pairs were held to the exploration budget
@@ -84,6 +85,7 @@ class Learner(NamedTuple):
     progress: np.ndarray  # int64, by Progress
     allocation: np.ndarray  # w(t), float64, shape (K, C)
     budget: Budget  # an empty tuple in its place, unless exploration has a budget
+    ledger: Ledger  # an empty tuple in its place, unless the policy has a guarantee
 
 
 class Stream(NamedTuple):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import LARGEST_NUMBER
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.ledger import Account
 from arcbandit.policies.learner import Progress
 from arcbandit.policies.merged_noise import Part, merged_noise, require_same_estimate, scale_of
 from arcbandit.policies.snapshot_checks import BOUNDS_TOLERANCE
@@ -69,6 +70,13 @@ def merged(state: State, other: State, since: State | None) -> State:
     by_pair[ByPair.INVERSE_ROOT] = np.divide(1.0, np.sqrt(pulls), out=np.zeros_like(pulls), where=pulls > 0.0)
     changed.learner.statistics.context_counts[:] = both.contexts
     changed.learner.progress[[Progress.DECISIONS, Progress.REWARDS]] = both.counters
+    if state.configuration.guarantee and other.configuration.guarantee:
+        # What either spent and certified was for rounds of its own.
+        for place in (Account.SPENT, Account.CERTIFIED, Account.HELD):
+            since_then = (
+                0.0 if since is None or not since.configuration.guarantee else since.learner.ledger.account[place]
+            )
+            changed.learner.ledger.account[place] += other.learner.ledger.account[place] - since_then
     # The plan in force stays as old as it was.
     changed.learner.progress[Progress.PLANNED_AT] += both.counters[0] - ours.counters[0]
     if state.configuration.estimates_noise:

@@ -51,6 +51,7 @@ class Settings(TypedDict, total=False):
     memory: float | Window | None
     exploration_budget: float
     known_after: int
+    guarantee: bool
     seed: int | None
     epoch: int
     worker: int

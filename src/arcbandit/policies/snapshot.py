@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arcbandit.floors import FloorKind, GroupFloor
+from arcbandit.kernels.ledger import ledger_document, restore_ledger
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import planner_state, restore_planner
 from arcbandit.policies.configuration import configured
@@ -66,6 +67,7 @@ def _configuration(state: State) -> dict[str, Any]:
         "memory": memory_document(configuration.memory),
         "exploration_budget": configuration.exploration_budget,
         "known_after": configuration.known_after,
+        **({"guarantee": True} if configuration.guarantee else {}),
     }
 
 
@@ -118,6 +120,7 @@ def _planner(state: State) -> dict[str, Any]:
         "outcome": int(learner.progress[Progress.OUTCOME]),
         "basis": planner_state(learner.planner) if state.configuration.kind.plans else None,
         "known_basis": planner_state(learner.budget.planner) if state.configuration.has_budget else None,
+        **({"ledger": ledger_document(learner.ledger)} if state.configuration.guarantee else {}),
     }
 
 
@@ -155,6 +158,7 @@ def _restored(
         memory=memory_of_document(given["memory"]),
         exploration_budget=given["exploration_budget"],
         known_after=given["known_after"],
+        guarantee=given.get("guarantee", False),
         seed=given["seed"],
         epoch=given["epoch"],
         worker=given["worker"],
@@ -198,6 +202,8 @@ def _restored(
         restore_planner(learner.planner, planner["basis"])
     if configuration.has_budget:
         restore_planner(learner.budget.planner, planner["known_basis"])
+    if configuration.guarantee:
+        restore_ledger(learner.ledger, planner["ledger"])
     return replace(
         state,
         allowed=allowed,

@@ -16,6 +16,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.arrays import PROBABILITY_SUM_TOLERANCE, SCALED_SUM_TOLERANCE
 from arcbandit.inputs.values import LARGEST_NUMBER, LARGEST_WHOLE, shown
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.ledger import Account
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import Place, SoftPlace
 from arcbandit.kernels.program import Column
@@ -184,6 +185,10 @@ BASIS = table(
     row_scales=list_of(number, "rows_and_one"),
     scales_age=whole_number(-1),
 )
+# Of a policy with a guarantee alone, so that the snapshots of others are as they were before there was one.
+LEDGER = table(
+    account=table(**{place.name.lower(): number for place in Account}), prices=list_of(number, "rows"), basis=anything
+)
 # What a rule keeps, per kind of row.
 MEMORY: dict[str, Check] = {
     "by_pair": list_of(number, "arms", "contexts"),
@@ -220,7 +225,13 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
     n_contexts = len(configuration.get("context_probabilities", []))
     places = len(SoftPlace) if kind.soft_floors else len(Place)
     size = Size(n_arms, n_contexts, n_arms + len(configuration.get("group_floors", [])), places)
-    for part, checks in (("configuration", CONFIGURATION), ("statistics", STATISTICS), ("planner", PLANNER)):
+    guarantee = _has_guarantee(configuration)
+    of_parts = {
+        "configuration": CONFIGURATION | ({"guarantee": flag} if guarantee else {}),
+        "statistics": STATISTICS,
+        "planner": PLANNER | ({"ledger": LEDGER} if guarantee else {}),
+    }
+    for part, checks in of_parts.items():
         _check_fields(f"snapshot[{part!r}]", snapshot[part], checks, size)
     dials = {dial.name: anything for dial in kind.dials}
     _check_fields("snapshot['configuration']['dials']", configuration["dials"], dials, size)
@@ -256,6 +267,11 @@ def check_snapshot(snapshot: Any, kind: "type[Policy]") -> None:
             _check_basis("basis", planner["basis"], size)
         if has_budget:
             _check_basis("known_basis", planner["known_basis"], size)
+        if guarantee:
+            of_ledger = size._replace(places=len(Place))
+            BASIS("snapshot['planner']['ledger']['basis']", planner["ledger"]["basis"], of_ledger)
+            _check_basis("ledger.basis", planner["ledger"]["basis"], of_ledger)
+            _check_ledger(planner["ledger"])
 
 
 def _check_probabilities(probabilities: list[float]) -> None:
@@ -394,6 +410,22 @@ def _check_progress(
     _require("planner.next_plan", due <= last, f"at most {last}", due)
     decided = statistics["decisions"]
     _require("planner.planned_at", planner["planned_at"] <= decided, f"at most {decided}", planner["planned_at"])
+
+
+def _has_guarantee(configuration: Mapping[str, Any]) -> bool:
+    """Whether there is a guarantee; the field is there only if there is one."""
+    if "guarantee" in configuration and configuration["guarantee"] is not True:
+        _refuse("snapshot['configuration']['guarantee']", "True or left out", configuration["guarantee"])
+    return "guarantee" in configuration
+
+
+def _check_ledger(ledger: Mapping[str, Any]) -> None:
+    for place in Account:
+        held = ledger["account"][place.name.lower()]
+        signed = place is Account.VALUE
+        _require(f"planner.ledger.account.{place.name.lower()}", signed or held >= 0, "not negative", held)
+    prices = np.array(ledger["prices"], dtype=np.float64)
+    _require_all("planner.ledger.prices", prices >= 0, "not negative", prices)
 
 
 def _check_basis(name: str, basis: Mapping[str, Any], size: Size) -> None:

@@ -15,6 +15,7 @@ from arcbandit.inputs.values import index_of
 from arcbandit.kernels.budget import make_budget
 from arcbandit.kernels.confidence import ByPair, make_statistics
 from arcbandit.kernels.fading import block_of, share_of
+from arcbandit.kernels.ledger import Account, make_ledger
 from arcbandit.kernels.memory import Memory
 from arcbandit.kernels.noise import Noise
 from arcbandit.kernels.planner import make_planner
@@ -163,6 +164,11 @@ def make_state(
             "admit_contexts must be 0 unless contexts have names and their probabilities are estimated, "
             f"got {configuration.admit_contexts}."
         )
+    if configuration.guarantee and (configuration.estimate_contexts or configuration.estimates_noise):
+        raise InvalidInputError(
+            "guarantee must be False unless context_probabilities and sigma are known (by noise_scale or "
+            "reward_bounds), as what is guaranteed counts on them, got True."
+        )
     learner = make_learner(configuration, floors, probabilities, available)
     prior = np.zeros((len(Prior), *available.shape))
     return State(configuration, labels, floors, stream, learner, available.copy(), prior)
@@ -180,6 +186,7 @@ def make_learner(
     progress[Progress.NEXT_PLAN] = 1
     planner: Any = ()  # without one there is less to compile
     budget: Any = ()
+    ledger: Any = ()
     if kind.plans:
         # If probabilities are estimated, all coefficients change in each round, and nothing can be kept of them. With a
         # budget, it is not unplayed pairs alone that are played in contexts that have some; in a window, pairs become
@@ -201,6 +208,10 @@ def make_learner(
             limits = (configuration.exploration_budget, configuration.known_after)
             second = make_memory(kind.rows, n_arms, n_contexts, len(floors)) if kind.keeps_averages else ()
             budget = make_budget(*limits, planner_of_shape(), second, len(floors), progress)
+    if configuration.guarantee:
+        ledger = make_ledger(
+            make_planner(n_arms, n_contexts, len(floors), rows.arm_rows.shape[1]), len(floors), progress
+        )
     return Learner(
         problem=KnownProblem(
             context_probabilities=np.ascontiguousarray(probabilities, dtype=np.float64),
@@ -218,6 +229,7 @@ def make_learner(
         progress=progress,
         allocation=np.ascontiguousarray(available / available.sum(axis=0)),
         budget=budget,
+        ledger=ledger,
     )
 
 
@@ -346,6 +358,10 @@ def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
     if state.configuration.estimates_noise:
         learner.noise[:] = old.noise
     learner = with_past(learner, old)
+    if state.configuration.guarantee:
+        # F and its prices are of the problem as it was; what was spent is spent.
+        learner.ledger.account[:] = old.ledger.account
+        learner.ledger.account[Account.SOLVED] = 0.0
     for place in (Progress.DECISIONS, Progress.REWARDS, Progress.PLANNED_AT, Progress.OUTCOME):
         learner.progress[place] = old.progress[place]
     shares = np.zeros(available.shape)

@@ -94,6 +94,15 @@ def check_changes(
                 "noise_scale must be a number on device 'cuda', where threads share their settings, but that of "
                 f"{label!r} is to be estimated; play with device 'cpu'."
             )
+        elif chosen.guarantee and len(worlds) > 1:
+            raise InvalidInputError(
+                f"guarantee must be False with drift, in which nothing is proven, but {label!r} has one."
+            )
+        elif audited and chosen.guarantee:
+            raise InvalidInputError(
+                "suboptimality_gap must be None with guarantee=True: the paper's statements are made of rules that are "
+                f"not held, but {label!r} is."
+            )
         elif audited and (chosen.replan != "always" or chosen.memory is not None or chosen.has_budget):
             raise InvalidInputError(
                 "suboptimality_gap must be None unless every round plans with all rewards and explores freely, as the "

@@ -19,6 +19,7 @@ from arcbandit.compilation.cuda import compile_for_device, with_shape
 from arcbandit.kernels.budget import Budget
 from arcbandit.kernels.confidence import Statistics
 from arcbandit.kernels.fading import Fading
+from arcbandit.kernels.ledger import Ledger
 from arcbandit.kernels.memory import Memory
 from arcbandit.kernels.planner import Planner, keeps_unplayed
 from arcbandit.kernels.program import Basis, Workspace
@@ -118,6 +119,7 @@ TUPLES = (
     Soft,
     Basis,
     Budget,
+    Ledger,
     Fading,
     Meters,
     Explored,

@@ -219,5 +219,7 @@ def test_it_is_no_policy_for_anybody_who_learns():
         simulate(nu(), "clairvoyant", 10, drift=Drift([(5, 2 * nu().mean_rewards)]))
     with pytest.raises(InvalidInputError, match="exploration_budget must be 1 for Clairvoyant"):
         Clairvoyant(exploration_budget=0.1)
+    with pytest.raises(InvalidInputError, match="guarantee must be False for ClairvoyantWithMargins"):
+        ClairvoyantWithMargins(guarantee=True)
     with pytest.raises(InvalidInputError, match="'clairvoyant-margins' is told the best plan"):
         audit(nu(), ClairvoyantWithMargins(), 10)

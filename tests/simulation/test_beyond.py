@@ -37,6 +37,7 @@ def grouped():
 
 
 @pytest.mark.long
+@pytest.mark.slow
 @ALONE
 @pytest.mark.parametrize("weight", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("instance", [paper_instance("nu"), paper_instance("nu-margin:0.01"), grouped()], ids=str)
@@ -53,6 +54,7 @@ def test_the_bounds_of_the_priced_lp_hold_along_runs(instance, weight):
 
 
 @pytest.mark.long
+@pytest.mark.slow
 @ALONE
 def test_told_too_little_noise_the_bound_on_violation_fails():
     """What is exact still holds."""

@@ -8,7 +8,7 @@ from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair, radius_factor
 from arcbandit.kernels.program import NO_FLOOR
 from arcbandit.policies.learner import Outcome
-from arcbandit.policies.priced_lp import LEAST_PRIOR, FloorScratch, PairScratch
+from arcbandit.policies.priced_lp import LEAST_PRIOR, FloorScratch, PairScratch, index_of
 from arcbandit.policies.priced_lp import Total as PricedTotal
 from arcbandit.simulation.metrics import FloorTotal, Total
 
@@ -54,6 +54,26 @@ def best_worth(learner, context, prices):
 
 
 @rare_kernel
+def is_held(learner, t):
+    """Whether a pair with too few plays has the place of the second plan in some context, by `hold_counts`."""
+    by_pair, available, dials = learner.statistics.by_pair, learner.problem.available, learner.dials[0]
+    n_arms, n_contexts = available.shape
+    least = dials.count_floor * math.log(1.0 + t) ** 2
+    factor = dials.count_reach * radius_factor(available.size, t, learner.settings[0].noise_scale)
+    for context in range(n_contexts):
+        best = -np.inf
+        hopeful = -np.inf
+        for arm in range(n_arms):
+            if available[arm, context]:
+                best = max(best, index_of(learner, arm, context, 0.0))
+                if by_pair[ByPair.PULLS, arm, context] < least:
+                    hopeful = max(hopeful, index_of(learner, arm, context, factor))
+        if hopeful >= best:
+            return True
+    return False
+
+
+@rare_kernel
 def audit_priced(world, learner, t, outcome, violation, meters):
     """Count rounds of the priced LP in which the first program met its floors, and in which a bound fails.
 
@@ -79,7 +99,7 @@ def audit_priced(world, learner, t, outcome, violation, meters):
             covered = covered and not (root > 0.0 and off > factor * root)
     if not covered:
         meters.totals[Total.UNCOVERED] += 1.0
-    if outcome != Outcome.PLANNED:
+    if outcome != Outcome.PLANNED or is_held(learner, t):
         return
     meters.totals[Total.SAFE] += 1.0
     centre = memory.totals[PricedTotal.CENTRE]

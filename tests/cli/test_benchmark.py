@@ -142,7 +142,7 @@ def test_a_page_says_what_was_tuned_on_what(folder, capsys, tmp_path):
         "# How fast policies learn\n\n**Over 5 families of random instances, the regret and violation"
     )
     assert "0.50 of BLP's, and 0.62 of ThompsonLP's" in text
-    assert "The half `scored` is played once, after everything is fixed" in text
+    assert "The half `scored` is for a single run, after everything is fixed; what came out is above." in text
     assert "frontier-small.svg" in text
     assert (folder / "frontier-small.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert "`arcbandit benchmark --frontier`" in text

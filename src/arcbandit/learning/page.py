@@ -21,18 +21,23 @@ SUFFIX = ".md"
 Parts = Mapping[str, Results]  # by name, as in PARTS
 
 
-def write_page(target: Path, figures: Path, parts: Parts) -> list[Path]:
-    """Write the page, and its figures into a folder; return what was written, the page first."""
+def write_page(target: Path, figures: Path, parts: Parts) -> None:
+    """Write the page, and its figures into a folder."""
+    text, charts = page_with_charts(target, figures, parts)
+    figures.mkdir(parents=True, exist_ok=True)
+    for path, chart in charts.items():
+        write_whole(path, chart_file(chart, ".svg"))
+    write_whole(target, text.encode())
+
+
+def page_with_charts(target: Path, figures: Path, parts: Parts) -> tuple[str, dict[Path, Chart]]:
+    """The page as it would be written there, and the charts that it shows by the files they go to."""
     shown = parts[SCORED] or parts[TUNING]
-    charts: dict[str, Chart] = {"relative": relative_chart(shown), "tails": tail_chart(shown)}
+    charts = {"relative": relative_chart(shown), "tails": tail_chart(shown)}
     charts |= {f"frontier-{family}": frontier_chart(found) for family, found in parts[FRONTIER].items()}
     files = {name: figures / f"{name}.svg" for name, chart in charts.items() if chart.lines}
-    text = page(parts, {name: _image(charts[name], path, target) for name, path in files.items()})
-    figures.mkdir(parents=True, exist_ok=True)
-    for name, path in files.items():
-        write_whole(path, chart_file(charts[name], ".svg"))
-    write_whole(target, text.encode())
-    return [target, *files.values()]
+    images = {name: _image(charts[name], path, target) for name, path in files.items()}
+    return page(parts, images), {path: charts[name] for name, path in files.items()}
 
 
 def page(parts: Parts, images: dict[str, str]) -> str:
@@ -65,9 +70,9 @@ def page(parts: Parts, images: dict[str, str]) -> str:
         'is `src/arcbandit/learning/families.py`; `arcbandit.learning.families.drawn("small", "tuning", 0)` gives one.',
         "## What was tuned on what",
         "The constants of a rule may be chosen on the half `tuning`, and on nothing else; the frontiers are of that "
-        "half. The half `scored` is played once, after everything is fixed, and what came out is above. Whoever doubts "
-        "that nothing was fitted to it plays instances that nobody has seen: `arcbandit benchmark --seed 1`, or any "
-        "other seed.",
+        f"half. The half `scored` is for a single run, after everything is fixed; {_when(scored)}. Whoever doubts that "
+        "nothing was fitted to it plays instances that nobody has seen: `arcbandit benchmark --seed 1`, or any other "
+        "seed.",
         "## How it was played",
         _settings(parts),
     ]
@@ -94,6 +99,12 @@ def _first_sentence(results: Results) -> str:
     )
 
 
+def _when(scored: Results) -> str:
+    return (
+        "what came out is above" if scored else "it has not been played yet: all that is above is of the half `tuning`"
+    )
+
+
 def _verdicts(results: Results) -> str:
     rows = tuple((one.sentence, f"**{one.word}**", one.figures) for one in verdicts(results))
     return _markdown(("requirement", "", "measured"), rows)
@@ -102,11 +113,11 @@ def _verdicts(results: Results) -> str:
 def _frontier(results: Results, images: dict[str, str]) -> list[str]:
     if not results:
         return []
-    dials = "; ".join(f"{one.label}: {', '.join(f'{value:g}' for value in one.values)}" for one in DIALS)
+    dials = "; ".join(f"`{one.dial}` of {one.rule}: {', '.join(f'{value:g}' for value in one.values)}" for one in DIALS)
     return [
         "## What a dial trades",
         "Regret against violation while one dial of a rule is turned, on the half `tuning`; further down and to the "
-        f"left is better. The dials are {dials}. Caution −1 is OPLP, 0 is BLP and 1 is OLP.",
+        f"left is better. The dials are: {dials}. Caution -1 is OPLP, 0 is BLP and 1 is OLP.",
         *(images.get(f"frontier-{family}", "") for family in results),
     ]
 

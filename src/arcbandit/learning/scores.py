@@ -60,7 +60,7 @@ class Score(NamedTuple):
 def geometric_mean(values: ArrayLike) -> float:
     """The geometric mean, values below LEAST_SUM counted as that; NaN of none.
 
-    >>> geometric_mean([10.0, 1000.0]), geometric_mean([0.0, 100.0])
+    >>> round(geometric_mean([10.0, 1000.0]), 6), round(geometric_mean([0.0, 100.0]), 6)
     (100.0, 10.0)
     """
     kept = np.maximum(np.asarray(values, dtype=np.float64), LEAST_SUM)

@@ -371,6 +371,7 @@ class TestWhatItReports:
         with pytest.raises(InvalidInputError, match=next(iter(dials))):
             PricedLP(**dials)
 
+
 @pytest.mark.parametrize("instance", [NU, random_instance(3), GROUPS], ids=["nu", "random", "groups"])
 def test_how_a_processor_rounds_decides_nothing(instance):
     """Pairs never played look alike: were ties among them left to rounding, a GPU would go other ways than a CPU."""
@@ -380,7 +381,6 @@ def test_how_a_processor_rounds_decides_nothing(instance):
     )
     for metric in ("regret", "violation"):
         assert np.allclose(getattr(first, metric)["x"], getattr(second, metric)["x"], rtol=0, atol=1e-9)
-
 
 
 @pytest.mark.slow

@@ -33,8 +33,8 @@ MOST_SHORTFALL_PRICE = 1000.0  # M in the first round, of a floor that the first
 ROUNDS_TO_SHRINK = 200  # up to here, what pairs are shrunk to is refreshed in each round
 ROUNDS_BETWEEN = 50  # and from here on after so many
 # Pairs of which equally little is known are told apart by their places, not by how a processor rounds: the last pair's
-# bonus and, before it is played, its mean are larger than the first pair's by these shares. The first program tells means
-# apart as finely as its price of a shortfall allows.
+# bonus and, before it is played, its mean are larger than the first pair's by these shares. The first program can tell
+# means apart only as finely as its price of a shortfall allows.
 BONUS_HEAD_START = 1e-6
 MEAN_HEAD_START = 1e-2
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit import Instance, paper_instance, plan, simulate
+from arcbandit import BLP, Instance, PricedLP, paper_instance, plan, simulate
 from arcbandit.policies.configuration import Configuration
 
 HORIZON = 50_000
@@ -79,20 +79,18 @@ def table(policies: Mapping[str, Configuration], quick: bool, chosen: Sequence[s
 
 def main(arguments: Sequence[str]) -> None:
     """Measure the guards named on the command line."""
-    from arcbandit import BLP, PricedLP
-
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["counts", "guarantee"])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--family", action="append", default=[])
     given = parser.parse_args(arguments)
-    counts = {"PricedLP": PricedLP(), **{f"count_floor {value}": PricedLP(count_floor=value) for value in (0.02, 0.05)}}
-    guarantee = {"PricedLP": PricedLP(), "with guarantee": PricedLP(guarantee=True)}
     if given.what == "counts":
-        table(counts, given.quick, given.family)
+        dials = [(floor, reach) for floor in (0.02, 0.05) for reach in (1e6, 1.0, 0.5)]
+        counts = {f"{floor:g}, {reach:g}": PricedLP(count_floor=floor, count_reach=reach) for floor, reach in dials}
+        table({"PricedLP": PricedLP(count_floor=0.0), **counts}, given.quick, given.family)
     else:
-        table(guarantee, given.quick, given.family)
-        table({"BLP": BLP(), "with guarantee": BLP(guarantee=True)}, given.quick, given.family)
+        for kind in (PricedLP, BLP):
+            table({kind.__name__: kind(), "guarantee": kind(guarantee=True)}, given.quick, given.family)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 NORMAL = NormalDist()
 WIDEST = 37.0  # standard deviations: beyond, the probability of a tail is not a normal float
 HALVINGS = 200
-NO_PRICE = 1e-9  # per unit of revenue: a price or a reduced cost below is zero
+NO_PRICE = 1e-9  # a price, or a reduced cost over what its context is worth, that is zero
 
 
 class LearningLimit(NamedTuple):
@@ -139,7 +139,6 @@ def _refuse_several_optima(instance: Instance, best: Plan, saturated: NDArray[np
             "The learning limit is known for an optimum that is not degenerate, but more constraints hold with "
             "equality there than determine it."
         )
-    at_stake = float(np.abs(instance.weighted_means).max(axis=0).sum())
     free = [best.floors.names[row] for row in saturated if best.floors.prices[row] <= NO_PRICE]
     if free:
         raise InvalidInputError(
@@ -148,7 +147,8 @@ def _refuse_several_optima(instance: Instance, best: Plan, saturated: NDArray[np
         )
     worth = instance.weighted_means * (1.0 + instance.floors.by_arm(best.floors.prices))[:, np.newaxis]
     costs = (best.context_values - worth)[:, comes]
-    if used > needed or (costs[idle] <= NO_PRICE * at_stake).any():
+    at_stake = np.abs(worth[:, comes]).max(axis=0)  # by context: one that is rare has small costs
+    if used > needed or (costs <= NO_PRICE * at_stake)[idle].any():
         raise InvalidInputError("The learning limit is known for a unique optimum, but other plans earn as much.")
 
 

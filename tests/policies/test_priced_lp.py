@@ -372,6 +372,17 @@ class TestWhatItReports:
             PricedLP(**dials)
 
 
+@pytest.mark.parametrize("instance", [NU, random_instance(3), GROUPS], ids=["nu", "random", "groups"])
+def test_how_a_processor_rounds_decides_nothing(instance):
+    """Pairs never played look alike: were ties among them left to rounding, a GPU would go other ways than a CPU."""
+    first, second = (
+        simulate(instance, {"x": PricedLP(noise_scale=sigma)}, horizon=300, epochs=64, seed=5, jobs=1)
+        for sigma in (instance.noise_scale, np.nextafter(np.nextafter(instance.noise_scale, 9), 9))
+    )
+    for metric in ("regret", "violation"):
+        assert np.allclose(getattr(first, metric)["x"], getattr(second, metric)["x"], rtol=0, atol=1e-9)
+
+
 @pytest.mark.slow
 class TestLearnsFaster:
     """Seeded. The means differ by at least seven standard errors each, so a false alarm is one in a billion or less."""

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import brentq, linprog
 
 MOST_SHORTFALL_PRICE = 1000.0
+BONUS_HEAD_START, MEAN_HEAD_START = 1e-6, 1e-2  # of the last pair over the first, where as little is known of both
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False}
 NORMAL = NormalDist()
 
@@ -104,7 +105,9 @@ class PricedTwin:
         self.shrink(t)
         played = self.n > 0
         n = np.where(played, self.n + self.prior, self.prior)
-        mean = np.where(played, (self.sums + self.prior * self.centre) / n, self.centre)
+        places = np.arange(played.size).reshape(played.shape) / played.size
+        unknown = self.centre + MEAN_HEAD_START * (self.sigma + abs(self.centre)) * places
+        mean = np.where(played, (self.sums + self.prior * self.centre) / n, unknown)
         full = self.sigma * np.sqrt(2 * math.log(2 * self.available.size * t) / n)
         # Rewards of a log may have come without a visit.
         visits = np.maximum(self.visits, np.minimum(self.n.sum(axis=0), t))
@@ -127,11 +130,11 @@ class PricedTwin:
         worth = 1 + prices @ self.members
         cost = 0.0
         if short.max(initial=0.0) > 1e-9:
-            hoped = revenue + self.p * worth[:, None] * full
+            hoped = revenue + self.p * worth[:, None] * full * (1 + BONUS_HEAD_START * places)
             plan, _, _ = solve_soft(hoped, rows, asked, self.available, most)
         else:
             dearest = max(1.0, prices.max(initial=0.0) / self.weight)
-            bonus = self.p * worth[:, None] * self.exploration * radius / dearest
+            bonus = self.p * worth[:, None] * self.exploration * radius * (1 + BONUS_HEAD_START * places) / dearest
             plan, _, _ = solve_soft(bonus, rows, asked, self.available, self.weight, (revenue, earned))
             surplus = (rows * plan).sum(axis=(1, 2)) - floors
             cost = max(0.0, (revenue * (first - plan)).sum() - prices @ surplus)

@@ -79,7 +79,7 @@ def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
         },
         "plans on a cadence": {"instance": NU, "policies": [OLP(replan=4)]},
         "exploration within a budget": {"instance": NU, "policies": [OLP(exploration_budget=0.1, known_after=4)]},
-        "a guarantee": {"instance": NARROW, "policies": [LinearProgramRule(optimism=-10.0, guarantee=True)]},
+        "a guarantee": {"instance": NU, "policies": [OLP(guarantee=True)]},
         "more pairs than a byte can number": {"instance": MANY_PAIRS, "policies": ["olp"]},
         "observed rewards": {
             "instance": observed.instance([0.5, 0.1, 0.1], [0.5, 0.25, 0.25]),

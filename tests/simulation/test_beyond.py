@@ -1,6 +1,5 @@
 """The audit of what docs/theory.md says beyond the paper: it holds along runs, and would be seen if it did not."""
 
-import itertools
 import math
 
 import numpy as np
@@ -15,9 +14,11 @@ from arcbandit.simulation.beyond import audit_identity, audit_priced
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
 from arcbandit.simulation.loop import player_of
 from arcbandit.simulation.metrics import FloorTotal, Total
-from tests.long import LONG, each_of
+from tests.long import LONG
 
 ROUNDS = 3_000
+LOOKS = 200  # rounds that are looked at from outside
+ALONE = pytest.mark.skipif(not LONG, reason="an audited loop of the priced LP would be compiled for it alone")
 
 
 @entry_kernel
@@ -35,14 +36,11 @@ def grouped():
     )
 
 
+@pytest.mark.long
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("instance", "weight"),
-    each_of(
-        [(paper_instance("nu"), 10.0), (grouped(), 1.0)],
-        list(itertools.product((paper_instance("nu"), paper_instance("nu-margin:0.01"), grouped()), (0.1, 1.0, 10.0))),
-    ),
-)
+@ALONE
+@pytest.mark.parametrize("weight", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("instance", [paper_instance("nu"), paper_instance("nu-margin:0.01"), grouped()], ids=str)
 def test_the_bounds_of_the_priced_lp_hold_along_runs(instance, weight):
     """Exact ones in every round, the others as often as the good event."""
     found = audit(instance, PricedLP(violation_weight=weight), ROUNDS, epochs=2, seed=1)
@@ -55,7 +53,9 @@ def test_the_bounds_of_the_priced_lp_hold_along_runs(instance, weight):
     assert given_up.rounds == bounded.rounds > 0.9 * ROUNDS
 
 
+@pytest.mark.long
 @pytest.mark.slow
+@ALONE
 def test_told_too_little_noise_the_bound_on_violation_fails():
     """What is exact still holds."""
     found = audit(paper_instance("nu"), PricedLP(noise_scale=0.02), ROUNDS, epochs=2, seed=1)
@@ -66,38 +66,41 @@ def test_told_too_little_noise_the_bound_on_violation_fails():
 
 
 def run_of(instance):
-    """A run of the priced LP, some rounds in, that is not audited itself."""
-    policy = PricedLP()
+    """A run of the priced LP that is not audited itself, before its last rounds, and what plays them."""
+    policy = PricedLP(count_floor=0.0)
     end = np.array([ROUNDS], dtype=np.int64)
     optimum = find_optimum(instance, None)
     task = Task(instance, "it", policy, "gaussian", None, optimum, math.nan, ROUNDS, 3, 0, end, 0)
     run = make_run(make_world(task), bind(task, policy).learner, task)
     play = player_of(policy.kind, run)
-    play(1, ROUNDS - 1)
-    return run
+    play(1, ROUNDS - LOOKS)
+    return run, play
 
 
-def counts_of(run, instance):
-    """What one more look at the allocation in force adds to the counts."""
+def counts_of(run, instance, t=ROUNDS):
+    """What one more look at the allocation of round t adds to the counts."""
     earned = (instance.weighted_means * run.learner.allocation).sum(axis=1)
     run.meters.by_row[FloorTotal.EXPECTED_NOW] = instance.floors.by_floor(earned)
     floors = instance.floors.amounts
     violation = np.maximum(floors - instance.floors.by_floor(earned), 0)[floors > 0].sum()
     before = run.meters.totals.copy()
-    arguments = (ROUNDS, int(Outcome.PLANNED), float(earned.sum()), float(violation))
+    arguments = (t, int(Outcome.PLANNED), float(earned.sum()), float(violation))
     look_at(run.world, run.learner, *arguments, run.meters)
     added = run.meters.totals - before
     return {row: added[row] for row in (Total.SAFE, Total.OFF_IDENTITY, Total.ABOVE_BONUS, Total.ABOVE_BOUND)}
 
 
-@pytest.mark.long
-@pytest.mark.skipif(not LONG, reason="the loop that is not audited would be compiled for it alone")
+@pytest.mark.slow
 @pytest.mark.parametrize("instance", [paper_instance("nu"), grouped()], ids=str)
 def test_what_does_not_hold_is_counted(instance):
-    """Another plan than the rule's gives up more than its bonus; other prices than the optimum's break the identity."""
-    run = run_of(instance)
+    """Nothing along a run; but another plan than the rule's gives up more than its bonus, and other prices than the
+    optimum's break the identity.
+    """
+    run, play = run_of(instance)
     nothing = dict.fromkeys((Total.OFF_IDENTITY, Total.ABOVE_BONUS, Total.ABOVE_BOUND), 0.0)
-    assert counts_of(run, instance) == {Total.SAFE: 1.0, **nothing}
+    for t in range(ROUNDS - LOOKS + 1, ROUNDS + 1):
+        play(t, t)
+        assert counts_of(run, instance, t) == {Total.SAFE: 1.0, **nothing}
     run.learner.allocation[:] = 1 / instance.n_arms
     assert counts_of(run, instance) == {Total.SAFE: 1.0, **nothing, Total.ABOVE_BONUS: 1.0}
     run.learner.allocation[:] = 0.0

@@ -16,6 +16,7 @@ from arcbandit.policies.registry import POLICIES
 from arcbandit.simulation.clairvoyant import CLAIRVOYANTS
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
 from arcbandit.simulation.loop import player_of
+from tests.long import LONG
 from tests.policies.test_contract import play_online
 
 HORIZON = 50_000
@@ -122,28 +123,28 @@ def test_it_plays_the_solution_of_the_basis_equations(kind, instance):
 
 @pytest.mark.slow
 def test_with_margins_it_loses_the_learning_limit(cases):
-    """On nu at 50,000 rounds, R + V of 248.7: a mean of as many epochs that is more than 4 standard errors away.
+    """On nu at 50,000 rounds, R + V of 248.7, and its parts: no mean is more than 5 standard errors away.
 
-    The error of an epoch is about 79, so the short version would see a limit that is wrong by a fifth, the long one by
-    a thirtieth. False alarms: 6e-5.
+    The error of an epoch is about 79, so the short version would see a limit that is wrong by a third, the long one by
+    a twenty-fifth. False alarms by the t distribution: 1e-4 in the short version, 2e-6 in the long one.
     """
-    epochs = cases(40, 1_500)
+    epochs = cases(25, 1_500)
     found = simulate(nu(), "clairvoyant-margins", HORIZON, epochs, seed=8, checkpoints=1)
     for metric, limit in zip(
         ("regret_plus_violation", "regret", "violation"), analyse(nu()).learning_limit(HORIZON)[:3], strict=True
     ):
         values = found.metric(metric)["clairvoyant-margins"][:, -1]
-        assert abs(values.mean() - limit) < 4 * values.std(ddof=1) / math.sqrt(epochs), metric
+        assert abs(values.mean() - limit) < 5 * values.std(ddof=1) / math.sqrt(epochs), metric
 
 
 @pytest.mark.slow
 def test_margins_pay_where_prices_are_not_1(cases):
     """nu' of the lower bound, with a price of a quarter: the same noise, R + V lower by what the theory says.
 
-    Plain floors cost sum (1 + a) phi(0) se in the limit. The difference of the two has an error of about 60 an epoch;
-    false alarms 6e-5.
+    Plain floors cost (tau + sum se) phi(0) in the limit. The difference of the two has an error of about 60 an epoch;
+    false alarms 5e-4 in the short version, 6e-5 in the long one.
     """
-    epochs = cases(40, 1_500)
+    epochs = cases(25, 1_500)
     instance = nu_lower_bound(0.5)
     found = simulate(instance, ["clairvoyant", "clairvoyant-margins"], HORIZON, epochs, seed=8, checkpoints=1)
     plain, best = (found.metric("regret_plus_violation")[name][:, -1] for name in found.policies)
@@ -165,6 +166,8 @@ def test_a_weight_moves_loss_from_violation_to_regret():
     assert violation == sorted(violation, reverse=True)
 
 
+@pytest.mark.long
+@pytest.mark.skipif(not LONG, reason="rounds of a policy at work would be compiled for it alone")
 def test_online_it_plays_what_the_compiled_loop_plays():
     instance, rounds = nu_nominal(), 200
     played = list(round_by_round(ClairvoyantWithMargins(), instance, rounds))[-1][1]
@@ -216,5 +219,7 @@ def test_it_is_no_policy_for_anybody_who_learns():
         simulate(nu(), "clairvoyant", 10, drift=Drift([(5, 2 * nu().mean_rewards)]))
     with pytest.raises(InvalidInputError, match="exploration_budget must be 1 for Clairvoyant"):
         Clairvoyant(exploration_budget=0.1)
+    with pytest.raises(InvalidInputError, match="guarantee must be False for ClairvoyantWithMargins"):
+        ClairvoyantWithMargins(guarantee=True)
     with pytest.raises(InvalidInputError, match="'clairvoyant-margins' is told the best plan"):
         audit(nu(), ClairvoyantWithMargins(), 10)

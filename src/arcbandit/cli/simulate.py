@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arcbandit.policies.forgetting import Window
     from arcbandit.simulation.results import Results
 
-DEFAULT_POLICIES = ("blp", "olp", "oplp")
+DEFAULT_POLICIES = ("priced-lp", "olp", "oplp")
 TRACE_SUFFIX = ".parquet"
 WINDOW_COLUMNS = ("expected", "realised")
 ESTIMATE_CONTEXTS = "estimate_contexts"

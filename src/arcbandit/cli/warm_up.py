@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from arcbandit.inputs.values import known_name
 
-DEFAULT_POLICIES = ("blp", "olp", "oplp")
+DEFAULT_POLICIES = ("priced-lp", "olp", "oplp")
 SMALL = (3, 3)  # arms and contexts
 LARGE = (12, 12)  # of so many pairs that more is kept from round to round
 

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 MOST_SHORTFALL_PRICE = 1000.0  # M in the first round, of a floor that the first program misses
 ROUNDS_TO_SHRINK = 200  # up to here, what pairs are shrunk to is refreshed in each round
 ROUNDS_BETWEEN = 50  # and from here on after so many
+# Pairs of which equally little is known are told apart by their places, not by how a processor rounds: the last pair's
+# bonus and, before it is played, its mean are larger than the first pair's by these shares. The first program can tell
+# means apart only as finely as its price of a shortfall allows.
+BONUS_HEAD_START = 1e-6
+MEAN_HEAD_START = 1e-2
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
 
 
@@ -122,6 +127,7 @@ def write_means(learner):
     centre = memory.totals[Total.CENTRE]
     prior = min(max(memory.totals[Total.PRIOR], LEAST_PRIOR), 1.0)
     n_arms, n_contexts = mean.shape
+    head_start = MEAN_HEAD_START * (learner.settings[0].noise_scale + abs(centre)) / mean.size
     for arm in range(n_arms):
         error = memory.by_floor[ByFloor.ERROR, arm]
         taken = memory.by_floor[ByFloor.MARGIN, arm] * noise / error if error > 0.0 else 0.0
@@ -132,6 +138,8 @@ def write_means(learner):
             total = n + prior
             share = prior / total
             shrunk = own + share * (centre - own)
+            if n == 0.0:
+                shrunk += head_start * (arm * n_contexts + context)
             pulls[arm, context] = total
             mean[arm, context] = shrunk
             revenue[arm, context] = shrunk - taken * weights[context] * plan[arm, context] / total
@@ -202,7 +210,8 @@ def write_bonus(learner, t, exploration, whole):
                 reach = math.sqrt(logarithm / scratch[PairScratch.PULLS, arm, context])
             else:
                 reach = reach_of(learner, arm, context)
-            scratch[PairScratch.BONUS, arm, context] = factor * reach
+            head_start = BONUS_HEAD_START * (arm * n_contexts + context) / learner.allocation.size
+            scratch[PairScratch.BONUS, arm, context] = factor * reach * (1.0 + head_start)
 
 
 @kernel

@@ -264,6 +264,8 @@ class Clairvoyant(Policy):
     ) -> None:
         if settings.get("exploration_budget", NO_BUDGET) != NO_BUDGET:
             raise InvalidInputError(f"exploration_budget must be 1 for {type(self).__name__}, which does not explore.")
+        if settings.get("guarantee", False):
+            raise InvalidInputError(f"guarantee must be False for {type(self).__name__}, which is told the best plan.")
         if revenue_floors is None:
             super().__init__(None, context_probabilities, available=available, **settings)
             return

@@ -1,6 +1,7 @@
 """`arcbandit benchmark`: from options to files, tables and a page."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -15,6 +16,12 @@ from tests.learning.made_up import results, row
 
 TINY = ["--instances", "2", "--epochs", "1", "--horizon", "100", "--jobs", "1"]
 RULES = [word for name in ("blp", "olp", "oplp") for word in ("--policy", name)]
+
+
+@pytest.fixture(autouse=True)
+def no_log(monkeypatch):
+    """However long kernels take to compile here."""
+    monkeypatch.setattr("arcbandit.cli.benchmark.SECONDS_BETWEEN_LINES", math.inf)
 
 
 def answer_to(*arguments, capsys):

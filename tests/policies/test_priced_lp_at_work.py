@@ -10,9 +10,9 @@ import pytest
 
 from arcbandit import GroupFloor, Instance, PricedLP, Window, paper_instance, restore
 from arcbandit.policies.learner import Outcome, Progress
-from arcbandit.policies.priced_lp import ByFloor, ByPairRow, PairScratch, Total
+from arcbandit.policies.priced_lp import ByFloor, ByPairRow, FloorScratch, PairScratch, Total
 from arcbandit.simulation.delays import Delay
-from tests.long import each_of
+from tests.long import LONG
 from tests.policies.test_priced_lp import follow, twin_of
 from tests.reference.priced_lp import PricedTwin
 from tests.simulation.twins import make_task, play_beside
@@ -220,10 +220,12 @@ ONE_BY_ONE = [
 
 
 @pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.skipif(not LONG, reason="compiling each of these loops takes half a minute: they are part of test-long")
 @pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
-@pytest.mark.parametrize("settings", each_of([ALL_AT_ONCE], [ALL_AT_ONCE, *ONE_BY_ONE]), ids=str)
-@pytest.mark.parametrize("budget", each_of([0.1], [0.1, 1.0]))
-@pytest.mark.parametrize("delay", each_of([Delay(mean=10, lost=0.1)], [None, Delay(mean=10, lost=0.1)]))
+@pytest.mark.parametrize("settings", [ALL_AT_ONCE, *ONE_BY_ONE], ids=str)
+@pytest.mark.parametrize("budget", [0.1, 1.0])
+@pytest.mark.parametrize("delay", [None, Delay(mean=10, lost=0.1)], ids=["at once", "late"])
 def test_the_loop_plays_as_a_policy_at_work_does(settings, budget, delay):
     policy = PricedLP(exploration_budget=budget, known_after=15, **settings)
     play_beside(make_task(policy, GROUPED, 300, delay=delay))
@@ -241,17 +243,15 @@ class TestPlansThatStandForManyRounds:
 
     def test_in_every_round_the_share_is_the_dial(self):
         policy = PricedLP(noise_scale=0.01, price_memory=0.1).for_instance(NU, seed=1)
-        rng = np.random.default_rng(0)
-        cost = 0.0
         for t in range(60):
             before = policy.learner.memory.by_floor[ByFloor.PRICE].copy()
             decision = policy.decide(t % 3)
-            moved = policy.learner.memory.by_floor[ByFloor.PRICE] - 0.9 * before
-            assert (moved >= -1e-12).all()
-            cost = max(cost, moved[1])
-            policy.update(t % 3, decision.arm, float(rng.normal(1.0, 0.01)))
-        assert cost > 0.0
+            memory = policy.learner.memory
+            price = memory.scratch_by_floor[FloorScratch.PRICE]
+            assert memory.by_floor[ByFloor.PRICE] == pytest.approx(0.9 * before + 0.1 * price)
+            policy.update(t % 3, decision.arm, float(NU.mean_rewards[policy.arms.index(decision.arm), t % 3]))
         assert policy.learner.memory.totals[Total.MOVED] == 60
+        assert policy.learner.memory.by_floor[ByFloor.PRICE, 1:].min() > 0.5
 
     def test_a_log_to_start_from_counts_as_its_rounds(self):
         """The first plan after it stands for all of them, so that margins are right at once."""
@@ -260,7 +260,7 @@ class TestPlansThatStandForManyRounds:
         rewards = [float(NU.mean_rewards[row, column]) for row, column in zip(rows, columns, strict=True)]
         policy.update_many(columns, [policy.arms[row] for row in rows], rewards, count_contexts=True)
         policy.decide(0)
-        assert policy.learner.memory.by_floor[ByFloor.PRICE] == pytest.approx(PRICES, rel=1e-6, abs=1e-6)
+        assert policy.learner.memory.by_floor[ByFloor.PRICE] == pytest.approx(PRICES, abs=1e-4)
 
 
 class TestALogToStartFrom:

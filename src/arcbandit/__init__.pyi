@@ -16,6 +16,9 @@ from arcbandit.errors import UnknownNameError as UnknownNameError
 from arcbandit.experiments.paper_instances import paper_instance as paper_instance
 from arcbandit.floors import GroupFloor as GroupFloor
 from arcbandit.instance import Instance as Instance
+from arcbandit.logs.bad_rows import BadRows as BadRows
+from arcbandit.logs.reading import read_log as read_log
+from arcbandit.logs.statistics import LogStatistics as LogStatistics
 from arcbandit.oracle import Analysis as Analysis
 from arcbandit.oracle import analyse as analyse
 from arcbandit.planning import Plan as Plan

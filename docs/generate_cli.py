@@ -33,6 +33,7 @@ SECTIONS = {
     "arcbandit instances": ["instances", "--help"],
     "arcbandit simulate": ["simulate", "--help"],
     "arcbandit policies": ["policies", "--help"],
+    "arcbandit fit": ["fit", "--help"],
     "arcbandit warm-up": ["warm-up", "--help"],
     "arcbandit reproduce": ["reproduce", "--help"],
     "Example": ["plan", "nu", "--analyse"],

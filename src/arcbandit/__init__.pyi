@@ -17,6 +17,7 @@ from arcbandit.experiments.paper_instances import paper_instance as paper_instan
 from arcbandit.floors import GroupFloor as GroupFloor
 from arcbandit.instance import Instance as Instance
 from arcbandit.logs.bad_rows import BadRows as BadRows
+from arcbandit.logs.fitting import fit as fit
 from arcbandit.logs.reading import read_log as read_log
 from arcbandit.logs.statistics import LogStatistics as LogStatistics
 from arcbandit.oracle import Analysis as Analysis

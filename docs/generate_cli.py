@@ -34,6 +34,7 @@ SECTIONS = {
     "arcbandit simulate": ["simulate", "--help"],
     "arcbandit policies": ["policies", "--help"],
     "arcbandit fit": ["fit", "--help"],
+    "arcbandit evaluate": ["evaluate", "--help"],
     "arcbandit warm-up": ["warm-up", "--help"],
     "arcbandit reproduce": ["reproduce", "--help"],
     "Example": ["plan", "nu", "--analyse"],

@@ -17,8 +17,12 @@ from arcbandit.experiments.paper_instances import paper_instance as paper_instan
 from arcbandit.floors import GroupFloor as GroupFloor
 from arcbandit.instance import Instance as Instance
 from arcbandit.logs.bad_rows import BadRows as BadRows
+from arcbandit.logs.evaluation import Evaluation as Evaluation
+from arcbandit.logs.evaluation import evaluate as evaluate
 from arcbandit.logs.fitting import fit as fit
 from arcbandit.logs.reading import read_log as read_log
+from arcbandit.logs.replaying import Replay as Replay
+from arcbandit.logs.replaying import replay as replay
 from arcbandit.logs.statistics import LogStatistics as LogStatistics
 from arcbandit.oracle import Analysis as Analysis
 from arcbandit.oracle import analyse as analyse

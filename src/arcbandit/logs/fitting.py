@@ -36,25 +36,28 @@ def fit(
     >>> log = pandas.DataFrame({"context": ["tv"] * 400, "arm": ["house", "guest"] * 200, "reward": [0.9, 0.5] * 200})
     >>> policy = fit(read_log(log), {"guest": 0.1})
     >>> policy
-    <BLP(): 2 arms x 1 contexts, round 401>
+    <BLP(estimate_contexts=True): 2 arms x 1 contexts, round 401>
     >>> policy.decide("tv").how
     'planned'
     """
     instance_of("statistics", statistics, LogStatistics, ", as read_log returns it")
+    fitted = untaught(statistics, revenue_floors, policy, group_floors=group_floors, **settings)
+    fitted.update_from_totals(statistics.counts, statistics.sums, statistics.squares)
+    return fitted
+
+
+def untaught(
+    statistics: LogStatistics,
+    revenue_floors: Mapping[str, float] | None,
+    policy: PolicyName | str | Configuration,
+    **settings: Any,
+) -> Policy:
+    """A policy for the arms and contexts of a log, of which it knows nothing yet."""
     floors = dict.fromkeys(statistics.arms, 0.0)
     for arm, floor in _items(revenue_floors):
         floors[known_name("arm", arm, floors, " in the log")] = floor
     kind, configured = _rule(policy)
-    fitted = kind(
-        floors,
-        None,
-        arms=statistics.arms,
-        contexts=statistics.contexts,
-        group_floors=group_floors,
-        **{**configured, **settings},
-    )
-    fitted.update_from_totals(statistics.counts, statistics.sums, statistics.squares)
-    return fitted
+    return kind(floors, None, arms=statistics.arms, contexts=statistics.contexts, **{**configured, **settings})
 
 
 def _items(revenue_floors: Any) -> Iterable[tuple[Any, Any]]:

@@ -11,7 +11,7 @@ import pytest
 from arcbandit.errors import InvalidInputError
 from arcbandit.logs import read_log
 from arcbandit.logs.aggregation import aggregate
-from arcbandit.logs.columns import columns_of
+from arcbandit.logs.columns import wanted_columns
 from arcbandit.logs.sources import opened
 
 
@@ -129,7 +129,7 @@ class TestSameEverywhere:
         asked = []
         monkeypatch.setattr("arcbandit.logs.aggregation.fetch", lambda log, query, progress: asked.append(query) or [])
         with opened(log) as source:
-            aggregate(source, columns_of(source.table.columns), progress=False)
+            aggregate(source, wanted_columns().found_in(source.table.columns), progress=False)
         sql = ibis.to_sql(asked[0], dialect=dialect)
         assert sql.count("GROUP BY") == 1
         assert sql.count("SUM(") == 2

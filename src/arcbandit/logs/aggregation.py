@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.values import LARGEST_NUMBER
+from arcbandit.inputs.values import LARGEST_NUMBER, truth
 from arcbandit.logs.columns import Columns
 from arcbandit.logs.sources import OpenLog, first_line, import_ibis
 from arcbandit.notes import SECONDS_BEFORE_PROGRESS, ProgressLine, is_watched, tell
@@ -102,6 +102,12 @@ def aggregate(log: OpenLog, columns: Columns, sums: Sums = STATISTICS, *, progre
             f"is {columns.arm!r} the column of arms, and {', '.join(map(repr, columns.context))} that of contexts?"
         )
     return found
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what is neither None nor a truth."""
+    if progress is not None:
+        truth("progress", progress)
 
 
 def fetch(log: OpenLog, query: Any, *, progress: bool | None = False) -> "pyarrow.Table":

@@ -8,8 +8,6 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import checked_name, checked_names, listed
 
-OPTIONAL = ("probability", "timestamp", "decision_id")
-
 
 @dataclass(frozen=True)
 class Columns:
@@ -28,10 +26,22 @@ class Columns:
         every = (*self.context, self.arm, self.reward, self.probability, self.timestamp, self.decision_id)
         return tuple(dict.fromkeys(name for name in every if name is not None))
 
+    def found_in(self, names: Sequence[str]) -> "Columns":
+        """The columns in a table with these names; an optional one that was not named is the one with its own name."""
+        for column in self.context:
+            _require(column, "context", names)
+        for field in ("arm", "reward"):
+            _require(getattr(self, field), field, names)
+        optional = {field: getattr(self, field) for field in ("probability", "timestamp", "decision_id")}
+        for field, column in optional.items():
+            if column is None:
+                optional[field] = field if field in names else None
+            else:
+                _require(column, field, names)
+        return Columns(self.context, self.arm, self.reward, **optional)
 
-def columns_of(
-    names: Sequence[str],
-    *,
+
+def wanted_columns(
     context: Any = "context",
     arm: Any = "arm",
     reward: Any = "reward",
@@ -39,37 +49,22 @@ def columns_of(
     timestamp: Any = None,
     decision_id: Any = None,
 ) -> Columns:
-    """The columns of a log whose table has these names.
-
-    An optional column that is not named is the one with its own name, if the table has it.
-    """
+    """The names that somebody gave, checked before the log is opened."""
+    contexts = checked_names("context", [context] if isinstance(context, str) else context)
+    if not contexts:
+        raise InvalidInputError("context must name at least one column, got none.")
     optional = {"probability": probability, "timestamp": timestamp, "decision_id": decision_id}
     return Columns(
-        context=tuple(_existing("context", name, names) for name in _contexts(context)),
-        arm=_existing("arm", arm, names),
-        reward=_existing("reward", reward, names),
-        **{field: _optional(field, name, names) for field, name in optional.items()},
+        contexts,
+        checked_name("arm", arm),
+        checked_name("reward", reward),
+        **{field: None if name is None else checked_name(field, name) for field, name in optional.items()},
     )
 
 
-def _contexts(context: Any) -> tuple[str, ...]:
-    given = checked_names("context", [context] if isinstance(context, str) else context)
-    if not given:
-        raise InvalidInputError("context must name at least one column, got none.")
-    return given
-
-
-def _existing(field: str, name: Any, names: Sequence[str]) -> str:
-    column = checked_name(field, name)
+def _require(column: str, field: str, names: Sequence[str]) -> None:
     if column not in names:
         raise InvalidInputError(
             f"The log has no column {column!r} for {field}{did_you_mean(column, names)}: it has {listed(names)}. "
             f"Name the column that holds the {field}."
         )
-    return column
-
-
-def _optional(field: str, name: Any, names: Sequence[str]) -> str | None:
-    if name is None:
-        return field if field in names else None
-    return _existing(field, name, names)

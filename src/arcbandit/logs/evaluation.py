@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.estimates import student_quantile
 from arcbandit.inputs.values import is_real, shown, truth, whole
-from arcbandit.logs.aggregation import PROBABILITY, REWARD, STATISTICS, Sums
+from arcbandit.logs.aggregation import PROBABILITY, REWARD, STATISTICS, Sums, check_progress
 from arcbandit.logs.bad_rows import BadRows
 from arcbandit.logs.bootstrap import resampled
-from arcbandit.logs.columns import Columns, columns_of
+from arcbandit.logs.columns import Columns, wanted_columns
 from arcbandit.logs.estimators import (
     DIRECT,
     ESTIMATORS,
@@ -200,18 +200,12 @@ def evaluate(
     for field, value in (("skip_bad_rows", skip_bad_rows), ("infer_probabilities", infer_probabilities)):
         truth(field, value)
     samples = None if bootstrap is None else whole("bootstrap", bootstrap, 0, 1_000_000)
-    whole("seed", seed, 0)
+    first = whole("seed", seed, 0)
     level = checked_confidence(confidence)
+    wanted = wanted_columns(context, arm, reward, probability, timestamp, decision_id)
+    check_progress(progress)
     with opened(source, table) as log:
-        columns = columns_of(
-            log.table.columns,
-            context=context,
-            arm=arm,
-            reward=reward,
-            probability=probability,
-            timestamp=timestamp,
-            decision_id=decision_id,
-        )
+        columns = wanted.found_in(log.table.columns)
         if columns.probability is None and not infer_probabilities:
             raise InvalidInputError(
                 f"{log.name} has no column `probability`: without the probabilities with which its arms were chosen, "
@@ -219,15 +213,15 @@ def evaluate(
                 "decided about the arm, let them be inferred (infer_probabilities, --infer-probabilities)."
             )
         inferred = columns.probability is None
-        wanted = STATISTICS if inferred else {**STATISTICS, **WEIGHTED}
-        summed = sums_by_pair(log, columns, wanted, skip_bad_rows=skip_bad_rows, progress=progress)
+        asked = STATISTICS if inferred else {**STATISTICS, **WEIGHTED}
+        summed = sums_by_pair(log, columns, asked, skip_bad_rows=skip_bad_rows, progress=progress)
         statistics = statistics_of(summed, columns)
         target = target_of(plan, statistics.arms, statistics.contexts)
         sums = _grown(_inferred(statistics) if inferred else _weighted(summed, statistics), len(target.arms))
         heavy = heaviest_share(sums, target.shares) > HEAVY
         if samples is None:
             samples = SAMPLES if heavy else 0
-        intervals = _resampled(log, columns, statistics, sums, target, samples, level, seed) if samples else {}
+        intervals = _resampled(log, columns, statistics, sums, target, samples, level, first) if samples else {}
     return _evaluation(statistics, sums, target, intervals, level, heavy=heavy, inferred=inferred)
 
 

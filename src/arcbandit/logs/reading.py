@@ -10,9 +10,9 @@ import numpy as np
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import checked_names, truth
-from arcbandit.logs.aggregation import ARM, ROWS, STATISTICS, Sums, aggregate, context_names
+from arcbandit.logs.aggregation import ARM, ROWS, STATISTICS, Sums, aggregate, check_progress, context_names
 from arcbandit.logs.bad_rows import BadRows, find_bad_rows
-from arcbandit.logs.columns import Columns, columns_of
+from arcbandit.logs.columns import Columns, wanted_columns
 from arcbandit.logs.sources import OpenLog, opened
 from arcbandit.logs.statistics import LogStatistics, joined_names, ordered_names
 
@@ -57,16 +57,10 @@ def read_log(
     (('phone', 'tv'), [[1, 1], [0, 1]], [0.333, 0.667])
     """
     truth("skip_bad_rows", skip_bad_rows)
+    wanted = wanted_columns(context, arm, reward, probability, timestamp, decision_id)
+    check_progress(progress)
     with opened(source, table) as log:
-        columns = columns_of(
-            log.table.columns,
-            context=context,
-            arm=arm,
-            reward=reward,
-            probability=probability,
-            timestamp=timestamp,
-            decision_id=decision_id,
-        )
+        columns = wanted.found_in(log.table.columns)
         summed = sums_by_pair(log, columns, STATISTICS, skip_bad_rows=skip_bad_rows, progress=progress)
     return statistics_of(summed, columns)
 

@@ -12,9 +12,9 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.estimates import student_quantile
 from arcbandit.floors import GroupFloor
 from arcbandit.inputs.values import listed, truth, whole
-from arcbandit.logs.aggregation import STATISTICS
+from arcbandit.logs.aggregation import STATISTICS, check_progress
 from arcbandit.logs.bad_rows import BadRows
-from arcbandit.logs.columns import columns_of
+from arcbandit.logs.columns import wanted_columns
 from arcbandit.logs.evaluation import checked_confidence
 from arcbandit.logs.fitting import untaught
 from arcbandit.logs.reading import statistics_of, sums_by_pair
@@ -119,16 +119,10 @@ def replay(
     truth("skip_bad_rows", skip_bad_rows)
     level = checked_confidence(confidence)
     most = None if rounds is None else whole("rounds", rounds, 1)
+    wanted = wanted_columns(context, arm, reward, probability, timestamp, decision_id)
+    check_progress(progress)
     with opened(source, table) as log:
-        columns = columns_of(
-            log.table.columns,
-            context=context,
-            arm=arm,
-            reward=reward,
-            probability=probability,
-            timestamp=timestamp,
-            decision_id=decision_id,
-        )
+        columns = wanted.found_in(log.table.columns)
         summed = sums_by_pair(log, columns, STATISTICS, skip_bad_rows=skip_bad_rows, progress=progress)
         statistics = statistics_of(summed, columns)
         learner = _learner(policy, revenue_floors, group_floors, statistics, settings)

@@ -13,6 +13,7 @@ from arcbandit.inputs.values import checked_name, listed, shown
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    import pyarrow
 
 CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 PARQUET = (".parquet", ".pq")
@@ -66,9 +67,15 @@ def opened(source: Any, table: str | None = None) -> Iterator[OpenLog]:
             return
         source = [path]
     _refuse_table(table)
+    if isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source):
+        files = _files_of_all(source)
+        with _embedded() as backend:
+            yield _of_files(backend, files)
+        return
+    frame = _arrow_of(source)
     with _embedded() as backend:
-        is_paths = isinstance(source, Sequence) and all(isinstance(one, str | os.PathLike) for one in source)
-        yield _of_files(backend, source) if is_paths else _of_frame(backend, source)
+        memory = ibis.memtable(frame)
+        yield OpenLog(memory, backend, "the frame", ordered=True, size=(len(frame), "rows"))
 
 
 def import_ibis() -> Any:
@@ -176,18 +183,21 @@ def _tables_of(backend: Any) -> list[str]:
     return list(backend.list_tables())
 
 
-def _of_files(backend: Any, paths: Sequence[Any]) -> OpenLog:
-    import duckdb
-
+def _files_of_all(paths: Sequence[Any]) -> list[str]:
     files = [file for path in paths for file in _files_of(os.fspath(path))]
     if not files:
         raise InvalidInputError("The log must be at least one file, got none.")
-    kinds = {_kind_of(file) for file in files}
-    name = repr(files[0]) if len(files) == 1 else f"{len(files)} files from {files[0]!r} on"
-    if len(kinds) > 1:
+    if len({_kind_of(file) for file in files}) > 1:
         raise InvalidInputError(f"The files of a log must be all CSV or all Parquet, got both among {listed(files)}.")
+    return files
+
+
+def _of_files(backend: Any, files: list[str]) -> OpenLog:
+    import duckdb
+
+    name = repr(files[0]) if len(files) == 1 else f"{len(files)} files from {files[0]!r} on"
     try:
-        if kinds == {"csv"}:
+        if _kind_of(files[0]) == "csv":
             # As text, so that an arm called 007 keeps its name, and what is not a number is found as a bad row.
             table = backend.read_csv(files, all_varchar=True, header=True, skip=0, union_by_name=True)
         else:
@@ -234,7 +244,8 @@ def _kind_of(file: str) -> str:
     raise InvalidInputError(f"The log {file!r} must be a file of the kind {', '.join((*CSV, *PARQUET, *DUCKDB))}.")
 
 
-def _of_frame(backend: Any, source: Any) -> OpenLog:
+def _arrow_of(source: Any) -> "pyarrow.Table":
+    """A frame of any kind as one of Arrow."""
     import narwhals.stable.v2 as nw
     import pyarrow
 
@@ -244,10 +255,10 @@ def _of_frame(backend: Any, source: Any) -> OpenLog:
     if not isinstance(frame, nw.DataFrame):
         raise InvalidInputError(f"The log must be {KINDS}, got {shown(source)}.")
     try:
-        arrow = frame.to_arrow()
+        arrow: pyarrow.Table = frame.to_arrow()
     except (pyarrow.ArrowException, TypeError, ValueError) as error:  # a column of several types, for instance
         raise InvalidInputError(f"The frame of the log cannot be read: {first_line(error)}") from None
-    return OpenLog(import_ibis().memtable(arrow), backend, "the frame", ordered=True, size=(len(arrow), "rows"))
+    return arrow
 
 
 def _refuse_table(table: str | None) -> None:

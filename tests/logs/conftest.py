@@ -29,7 +29,7 @@ def postgres():
             os.environ["XDG_RUNTIME_DIR"] = before
 
 
-def made_log(rows=20_000, seed=1):
+def made_log(rows=5_000, seed=1):
     """A log with every kind of name: text and whole numbers, of which 10 comes after 9."""
     random = np.random.default_rng(seed)
     return polars.DataFrame(

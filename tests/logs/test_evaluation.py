@@ -163,8 +163,8 @@ class TestBootstrap:
             widths = np.diff(found.estimates[name].bootstrap) / np.diff(found.estimates[name].intervals)
             assert widths == pytest.approx(np.ones((4, 1)), abs=0.25)
 
-    @pytest.mark.slow
-    def test_it_is_done_if_weights_are_heavy(self):
+    def test_it_is_done_if_weights_are_heavy(self, monkeypatch):
+        monkeypatch.setattr("arcbandit.logs.evaluation.SAMPLES", 30)
         means, mix, _ = world(3)
         log = frame(*drawn(np.random.default_rng(3), means, mix, 2000))
         light = evaluate(log, "uniform")
@@ -244,6 +244,7 @@ class TestPlans:
         }
     )
 
+    @pytest.mark.slow
     def test_plans_and_policies_are_aligned_by_name(self):
         instance = Instance([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], [0.5, 0.5], arms=["b", "a"], contexts=["y", "x"])
         found = evaluate(self.LOG, plan(instance), bootstrap=0)  # a in x, b in y
@@ -264,7 +265,7 @@ class TestPlans:
                 policy.update(context, arm, reward, count_context=True)
             policy.update("z", "b", 1.0)
         before = policy.snapshot()
-        found = evaluate(self.LOG, policy)
+        found = evaluate(self.LOG, policy, bootstrap=0)
         assert policy.snapshot() == before
         assert found.shares.tolist() == [[0.0, 1.0], [1.0, 0.0]]
         assert found.plan.endswith("frozen")

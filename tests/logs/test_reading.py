@@ -17,14 +17,13 @@ from arcbandit.logs.sources import opened
 
 def counted_by_hand(log):
     """Counts, sums and sums of squares by NumPy, arms by number and contexts by name."""
-    arms, contexts = sorted(set(log["arm"])), sorted(set(log["context"]))
-    counts, sums, squares = (np.zeros((len(arms), len(contexts))) for _ in range(3))
-    for arm, context, reward in zip(log["arm"], log["context"], log["reward"], strict=True):
-        at = arms.index(arm), contexts.index(context)
-        counts[at] += 1
-        sums[at] += reward
-        squares[at] += reward * reward
-    return tuple(map(str, arms)), tuple(contexts), counts, sums, squares
+    arms, rows = np.unique(log["arm"].to_numpy(), return_inverse=True)
+    contexts, columns = np.unique(log["context"].to_list(), return_inverse=True)
+    rewards = log["reward"].to_numpy()
+    totals = [np.zeros((len(arms), len(contexts))) for _ in range(3)]
+    for total, values in zip(totals, (np.ones(len(log)), rewards, rewards * rewards), strict=True):
+        np.add.at(total, (rows, columns), values)
+    return tuple(str(arm) for arm in arms), tuple(str(context) for context in contexts), *totals
 
 
 def assert_same(found, log):

@@ -69,6 +69,12 @@ def test_rows_come_in_the_order_of_time(tmp_path):
     assert replay(shuffled.drop("timestamp"), "olp").learner.snapshot() != wanted
 
 
+def test_times_in_a_csv_are_numbers_if_they_can_be(tmp_path):
+    log = uniform_log(300).with_columns(polars.col("timestamp") + 950)  # 950 to 1249
+    log.sample(fraction=1.0, shuffle=True, seed=3).write_csv(tmp_path / "log.csv")
+    assert replay(tmp_path / "log.csv", "olp").learner.snapshot() == replay(log, "olp").learner.snapshot()
+
+
 def test_a_log_without_an_order_is_refused():
     import ibis
 

@@ -102,7 +102,7 @@ def test_large_counts_stay_exact():
 def test_rules_that_keep_more_are_refused(name):
     one = made(name, mean_bound=2.0)
     before = one.snapshot()
-    with pytest.raises(InvalidInputError, match="what it keeps from round to round"):
+    with pytest.raises(InvalidInputError, match="cannot learn from totals: what it keeps from round to round"):
         one.update_from_totals(*totals(*rewards()))
     assert one.snapshot() == before
 

@@ -1,5 +1,7 @@
 """Intervals by resampling the rows of a log, for weights so heavy that a normal approximation is not to be trusted."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,11 +12,19 @@ Floats = NDArray[np.float64]
 
 
 def resampled(
-    rows: Rows, shares: Floats, means: Floats, *, samples: int, confidence: float, seed: int
+    rows: Rows,
+    shares: Floats,
+    means: Floats,
+    *,
+    samples: int,
+    confidence: float,
+    seed: int,
+    advance: Callable[[int], None] = lambda done: None,
 ) -> dict[str, Floats]:
     """Percentile intervals of each estimator for every arm and all together, shape (K + 1, 2).
 
-    Each sample has as many rows as the log, drawn with replacement. A pair that a sample lacks keeps its mean.
+    Each sample has as many rows as the log, drawn with replacement. A pair that a sample lacks keeps its mean. After
+    each, `advance` is called with 1.
     """
     draw = np.random.default_rng(seed)
     n = int(rows.times.sum())
@@ -30,6 +40,7 @@ def resampled(
         own = np.where(sums.counts > 0, sums.means, means)
         for name, estimator in ESTIMATORS.items():
             values[name][sample] = estimator(sums, shares, own).values
+        advance(1)
     ends = ((1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0)
     return {name: np.quantile(found, ends, axis=0).T for name, found in values.items()}
 

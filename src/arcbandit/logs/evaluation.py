@@ -1,5 +1,6 @@
 """What a stationary plan would have earned, from a log of another one."""
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from arcbandit.logs.rows import distinct_rows
 from arcbandit.logs.sources import OpenLog, import_ibis, opened
 from arcbandit.logs.statistics import LogStatistics
 from arcbandit.logs.targets import Target, target_of
+from arcbandit.notes import ProgressLine, is_watched
 
 Floats = NDArray[np.float64]
 
@@ -221,7 +223,9 @@ def evaluate(
         heavy = heaviest_share(sums, target.shares) > HEAVY
         if samples is None:
             samples = SAMPLES if heavy else 0
-        intervals = _resampled(log, columns, statistics, sums, target, samples, level, first) if samples else {}
+        intervals = {}
+        if samples:
+            intervals = _resampled(log, columns, statistics, sums, target, samples, level, first, progress)
     return _evaluation(statistics, sums, target, intervals, level, heavy=heavy, inferred=inferred)
 
 
@@ -288,13 +292,18 @@ def _resampled(
     samples: int,
     confidence: float,
     seed: int,
+    progress: bool | None,
 ) -> dict[str, Floats]:
     rows = distinct_rows(log, columns, statistics.arms, statistics.contexts, MOST_DISTINCT_ROWS)
     if rows is None:
         return {}
     if columns.probability is None:
         rows = rows._replace(inverse=sums.largest[rows.arms, rows.contexts])
-    return resampled(rows, target.shares, sums.means, samples=samples, confidence=confidence, seed=seed)
+    with contextlib.ExitStack() as shown:
+        settings: dict[str, Any] = {"samples": samples, "confidence": confidence, "seed": seed}
+        if is_watched() if progress is None else progress:
+            settings["advance"] = shown.enter_context(ProgressLine(samples, "samples of the rows"))
+        return resampled(rows, target.shares, sums.means, **settings)
 
 
 def _evaluation(

@@ -119,7 +119,9 @@ def _connected(url: str) -> Iterator[Any]:
     try:
         backend = import_ibis().connect(url)
     except ModuleNotFoundError as error:
-        raise MissingExtraError(str(error.name), "postgres" if scheme.startswith("postgres") else scheme) from None
+        if scheme.startswith("postgres"):
+            raise MissingExtraError(str(error.name), "postgres") from None
+        raise InvalidInputError(f"{scheme}:// needs {error.name}: pip install 'ibis-framework[{scheme}]'.") from None
     except Exception as error:  # noqa: BLE001, every database has errors of its own
         raise InvalidInputError(f"{_without_password(url)} cannot be reached: {first_line(error)}") from None
     try:

@@ -23,7 +23,7 @@ SQUARES_TOLERANCE = 1e-9  # relative: by how much rounding may make squares smal
 
 def with_totals(state: State, counts: Any, sums: Any, squares: Any) -> State:
     """The state after rewards with these totals, K x C each, whose contexts are counted as seen."""
-    refuse_memory(state.configuration.kind)
+    refuse_memory(state.configuration.kind, "learn from totals")
     if state.configuration.memory is not None:
         raise InvalidInputError(
             "A policy with memory cannot learn from totals: what it forgets depends on their order."

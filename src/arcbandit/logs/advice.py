@@ -1,0 +1,376 @@
+"""What can be promised from what a log knows, and at what price."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcbandit.errors import InvalidInputError
+from arcbandit.floors import Floors, GroupFloor, named_groups
+from arcbandit.inputs.values import instance_of, is_real, known_name, non_negative, shown, whole
+from arcbandit.logs.box import Evidence
+from arcbandit.logs.confidence import Bounds
+from arcbandit.logs.programs import Conflict, Programs
+from arcbandit.logs.statistics import LogStatistics
+from arcbandit.planning import Plan
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+LEAST_ROWS = 10
+POINTS = 25  # of the curve over common scales
+SMALLEST_DELTA = 1e-6  # beyond this, nobody should believe the assumptions
+HALVINGS = 25
+VIEWS = ("pessimistic", "plain", "optimistic")
+
+
+class Interval(NamedTuple):
+    """A number as the log has it, and the ends of its interval."""
+
+    low: float
+    plain: float
+    high: float
+
+
+class Feasibility(NamedTuple):
+    """How sure one can be that the floors can be met together, and that they cannot.
+
+    Each is the largest confidence at which the log shows it: 0 where it does not do so even at a confidence of one half.
+    """
+
+    feasible: float
+    infeasible: float
+
+
+class Curve(NamedTuple):
+    """What the best plan earns if all floors are multiplied by a number; NaN where they cannot be met."""
+
+    scales: Floats
+    low: Floats
+    plain: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice:
+    """What can be promised, from a log; `advise` makes one and states the rule of its intervals.
+
+    Floors are by row: those of all arms, then those of groups. Revenue is per round.
+    """
+
+    evidence: Evidence
+    floors: Floors
+    confidence: float
+
+    @property
+    def statistics(self) -> LogStatistics:
+        """The log's counts, sums and squares."""
+        return self.evidence.statistics
+
+    @property
+    def delta(self) -> float:
+        """With what probability any of the intervals may be wrong."""
+        return 1.0 - self.confidence
+
+    @property
+    def promises(self) -> bool:
+        """Whether any floor is above zero."""
+        return bool((self.floors.amounts > 0.0).any())
+
+    @property
+    def known(self) -> Flags:
+        """Which pairs have enough rewards to be planned with, K x C."""
+        return self.evidence.known
+
+    @property
+    def unknown_contexts(self) -> tuple[str, ...]:
+        """The contexts without any such pair, in which nothing is counted as earned."""
+        return tuple(
+            name for name, some in zip(self.statistics.contexts, self.known.any(axis=0), strict=True) if not some
+        )
+
+    @cached_property
+    def box(self) -> Bounds:
+        """Bounds on the weighted mean of each pair, K x C."""
+        return self.evidence.box(self.delta)
+
+    @cached_property
+    def context_mix(self) -> Bounds:
+        """Bounds on the share of each context, shape (C,)."""
+        return self.evidence.mix(self.delta)
+
+    @cached_property
+    def earned(self) -> list[Interval]:
+        """What each arm or group earns now, as the log chose arms; NaN ends where there are too few rows."""
+        low, high = self.evidence.earned(self.delta)
+        by_floor = self.floors.by_floor
+        return _intervals(by_floor(low), by_floor(self.statistics.arm_revenue), by_floor(high))
+
+    @cached_property
+    def most(self) -> list[Interval]:
+        """What each arm or group could earn at most, if it were played wherever it earns anything."""
+        return _intervals(*(self.programs.most(revenue) for revenue in self._views))
+
+    @cached_property
+    def largest_floors(self) -> list[Interval]:
+        """The largest floor of each arm or group, the others fixed; minus infinity if the others conflict already.
+
+        The low end can be promised with the confidence of the advice.
+        """
+        rows = range(len(self.floors))
+        return [Interval(*(self.programs.largest_floor(view, row) for view in self._views)) for row in rows]
+
+    @cached_property
+    def scaled_amounts(self) -> Floats:
+        """What is scaled together: the floors or, if there are none, what each arm earns now."""
+        if self.promises:
+            return self.floors.amounts
+        now = np.maximum(self.statistics.arm_revenue, 0.0)
+        return np.concatenate([now, np.zeros(len(self.floors.groups))])
+
+    @cached_property
+    def largest_scale(self) -> Interval:
+        """The largest number by which all floors (or what arms earn now) can be multiplied together."""
+        return Interval(*(self.programs.largest_scale(view, self.scaled_amounts) for view in self._views))
+
+    @cached_property
+    def prices(self) -> list[Interval]:
+        """What each floor costs, the others kept: 0 for floors of zero, infinite where floors cannot be met."""
+        return [
+            Interval(*self.programs.price(self.box, self.evidence.plain, (row,)))
+            if self.floors.amounts[row] > 0.0
+            else Interval(0.0, 0.0, 0.0)
+            for row in range(len(self.floors))
+        ]
+
+    @cached_property
+    def total_price(self) -> Interval:
+        """What all floors cost together."""
+        if not self.promises:
+            return Interval(0.0, 0.0, 0.0)
+        return Interval(*self.programs.price(self.box, self.evidence.plain, tuple(range(len(self.floors)))))
+
+    @cached_property
+    def plans(self) -> dict[str, Plan | None]:
+        """The best plan by low bounds ("pessimistic"), by the log's means ("plain") and by high bounds ("optimistic").
+
+        None where the floors conflict. The pessimistic one keeps every floor with the confidence of the advice.
+        """
+        return {name: found if isinstance(found, Plan) else None for name, found in self._found.items()}
+
+    @cached_property
+    def conflicts(self) -> dict[str, tuple[str, ...]]:
+        """The names of floors that conflict, by the same three views; none where there is a plan."""
+        names = self.floors.names
+        return {
+            view: tuple(names[row] for row in found.floors) if isinstance(found, Conflict) else ()
+            for view, found in self._found.items()
+        }
+
+    @cached_property
+    def value(self) -> Interval:
+        """What the best plan that keeps the floors earns; minus infinity where there is none."""
+        return Interval(*(plan.value if plan is not None else -math.inf for plan in self.plans.values()))
+
+    @cached_property
+    def value_without_floors(self) -> Interval:
+        """What the best plan without any floor earns."""
+        nothing = np.zeros(len(self.floors))
+        return Interval(*(self.programs.value(view, nothing) for view in self._views))
+
+    @cached_property
+    def feasibility(self) -> Feasibility:
+        """How sure one can be that the floors can be met together at all."""
+
+        def possible(revenue: Floats) -> bool:
+            return isinstance(self.programs.best(revenue), Plan)
+
+        return Feasibility(
+            _largest_confidence(lambda delta: possible(self.evidence.box(delta).low)),
+            _largest_confidence(lambda delta: not possible(self.evidence.box(delta).high)),
+        )
+
+    @property
+    def plan(self) -> Plan | None:
+        """The most cautious plan that there is: pessimistic, otherwise plain; None if the floors conflict in both."""
+        return self.plans["pessimistic"] or self.plans["plain"]
+
+    def revenue_of(self, plan: Plan) -> list[Interval]:
+        """What each arm or group earns if a plan is followed."""
+        by_floor = self.floors.by_floor
+        return _intervals(*(by_floor((view * plan.allocation).sum(axis=1)) for view in self._views))
+
+    def curve(self, points: int = POINTS) -> Curve:
+        """Total revenue if all floors (or what arms earn now) are multiplied by a number, up to what is conceivable."""
+        ends = [end for end in self.largest_scale if math.isfinite(end) and end > 0.0]
+        # The numbers at which plans cease to exist belong to the curve, but for what rounding may do there.
+        scales = np.unique([*np.linspace(0.0, max(ends, default=1.0), points), *ends]) * (1.0 - 1e-9)
+        values = [
+            np.array([self.programs.value(view, scale * self.scaled_amounts) for scale in scales])
+            for view in self._views
+        ]
+        return Curve(scales, *(np.where(np.isfinite(view), view, math.nan) for view in values))
+
+    @cached_property
+    def programs(self) -> Programs:
+        """The planning problems of the known pairs."""
+        # A context of which nothing is known earns nothing, whoever gets it.
+        return Programs(self.floors, self.known | ~self.known.any(axis=0))
+
+    @cached_property
+    def _views(self) -> tuple[Floats, Floats, Floats]:
+        return self.box.low, self.evidence.plain, self.box.high
+
+    @cached_property
+    def _found(self) -> dict[str, Plan | Conflict]:
+        return {name: self.programs.best(view) for name, view in zip(VIEWS, self._views, strict=True)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; what is infinite or not known is None."""
+        log, names = self.statistics, self.floors.names
+        curve = self.curve()
+        rows = zip(
+            names, self.floors.kinds, self.floors.amounts, self.earned, self.most, self.largest_floors, self.prices,
+            strict=True,
+        )  # fmt: skip
+        document = {
+            "rows": log.rows,
+            "confidence": self.confidence,
+            "rewards": "normal" if self.evidence.reward_bounds is None else "bounded",
+            "reward_bounds": self.evidence.reward_bounds,
+            "least_rows": self.evidence.least_rows,
+            "arms": log.arms,
+            "contexts": log.contexts,
+            "context_mix": {
+                "low": self.context_mix.low, "plain": log.context_probabilities, "high": self.context_mix.high,
+            },
+            "unknown_pairs": [[log.arms[arm], log.contexts[context]] for arm, context in np.argwhere(~self.known)],
+            "floors": [
+                {
+                    "name": name,
+                    "kind": str(kind),
+                    "floor": floor,
+                    "earns_now": earned._asdict(),
+                    "could_earn": most._asdict(),
+                    "largest_floor": largest._asdict(),
+                    "price": price._asdict(),
+                }
+                for name, kind, floor, earned, most, largest, price in rows
+            ],
+            "scaled": "floors" if self.promises else "earns_now",
+            "largest_scale": self.largest_scale._asdict(),
+            "total_price": self.total_price._asdict(),
+            "value": self.value._asdict(),
+            "value_without_floors": self.value_without_floors._asdict(),
+            "feasibility": self.feasibility._asdict(),
+            "conflicts": self.conflicts,
+            "plans": {
+                view: None
+                if plan is None
+                else {
+                    "allocation": np.where(self.known.any(axis=0), plan.allocation, math.nan),
+                    "revenue": [interval._asdict() for interval in self.revenue_of(plan)],
+                }
+                for view, plan in self.plans.items()
+            },
+            "curve": curve._asdict(),
+            "bad_rows": [bad.to_dict() for bad in log.bad_rows],
+        }  # fmt: skip
+        plain: dict[str, Any] = _plain(document)
+        return plain
+
+    def __repr__(self) -> str:
+        log = self.statistics
+        shape = f"{len(log.arms)} arms x {len(log.contexts)} contexts"
+        what = "of the floors" if self.promises else "of what arms earn now"
+        return f"<Advice: {log.rows:,} rows, {shape}, {self.largest_scale.low:.3g} {what} can be promised>"
+
+
+def advise(
+    statistics: LogStatistics,
+    revenue_floors: Mapping[str, float] | None = None,
+    *,
+    group_floors: Iterable[GroupFloor] = (),
+    confidence: float = 0.95,
+    reward_bounds: tuple[float, float] | None = None,
+    least_rows: int = LEAST_ROWS,
+) -> Advice:
+    """What revenue can be promised to arms, and what proposed floors would cost, from a log.
+
+    `revenue_floors` are by arm; arms that are not named have none. Without any floors, what arms earn now is what is
+    scaled together.
+
+    With probability of at least `confidence`, every interval of the advice holds, all at once. This rests on one box:
+    bounds on the share of each context and on the mean reward of each pair, of which each end may fail with probability
+    delta / 2m, where delta = 1 - confidence and m is the number of all these intervals and those of what arms earn now.
+    Their product bounds r_kc = p_c mu_kc, of which all else follows: what can be promised, what the best plan earns and
+    the largest scale grow with each r_kc and so lie between what they are at the ends of the box, and prices are bounded
+    by weak duality. Such intervals are wider than they need be for any single number, never narrower.
+
+    What is assumed: contexts come independently by one mix, which will stay; rewards of a pair are independent, with
+    one mean, whenever they were logged; and nothing but the context (and what was logged before) decided about the arm.
+    Shares are bounded as by Hoeffding (1963), for every number of rows. Means are bounded by Student's t, for rewards
+    that are about normal, with the variance of the pair or that of all pairs, whichever is larger; or, if
+    `reward_bounds` gives the least and the largest reward, as shares are, for every distribution. Rewards that are all
+    0 or 1 are taken to be bounded by these.
+
+    Pairs with fewer than `least_rows` rewards are left out of every plan: the advice is about plans that do not play
+    them.
+
+    >>> import pandas
+    >>> from arcbandit import read_log
+    >>> log = pandas.DataFrame({"context": ["tv"] * 2000, "arm": ["house", "guest"] * 1000, "reward": [0.9, 0.5] * 1000})
+    >>> advice = advise(read_log(log), {"guest": 0.2})
+    >>> advice
+    <Advice: 2,000 rows, 2 arms x 1 contexts, 2.49 of the floors can be promised>
+    >>> advice.prices[0].plain.__round__(3), advice.largest_floors[0].low.__round__(3)
+    (0.16, 0.498)
+    """
+    instance_of("statistics", statistics, LogStatistics, ", as read_log returns it")
+    if not is_real(confidence) or not 0.0 < confidence < 1.0:
+        raise InvalidInputError(f"confidence must be a number between 0 and 1, got {shown(confidence)}.")
+    amounts = dict.fromkeys(statistics.arms, 0.0)
+    if revenue_floors is not None and not isinstance(revenue_floors, Mapping):
+        raise InvalidInputError(f"revenue_floors must be a mapping from arms to floors, got {shown(revenue_floors)}.")
+    for arm, floor in (revenue_floors or {}).items():
+        name = known_name("arm", arm, amounts, " in the log")
+        amounts[name] = non_negative(f"revenue_floors of {name!r}", floor)
+    groups = named_groups(group_floors, statistics.arms)
+    evidence = Evidence.of(statistics, reward_bounds, whole("least_rows", least_rows, 2))
+    floors = Floors.of(statistics.arms, list(amounts.values()), groups)
+    return Advice(evidence, floors, float(confidence))
+
+
+def _intervals(low: Floats, plain: Floats, high: Floats) -> list[Interval]:
+    return [Interval(*map(float, ends)) for ends in zip(low, plain, high, strict=True)]
+
+
+def _largest_confidence(shown_at: Any) -> float:
+    """The largest confidence at which something is shown that is the easier to show the larger delta is.
+
+    Only one end of each interval is used, so that a box of delta fails with probability delta / 2.
+    """
+    if not shown_at(1.0):
+        return 0.0
+    if shown_at(SMALLEST_DELTA):
+        return 1.0 - SMALLEST_DELTA / 2
+    low, high = math.log(SMALLEST_DELTA), 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if shown_at(math.exp(middle)) else (middle, high)
+    return 1.0 - math.exp(high) / 2
+
+
+def _plain(value: Any) -> Any:
+    """Lists, names and numbers; None for what JSON has no number for."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

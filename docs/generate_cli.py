@@ -33,6 +33,7 @@ SECTIONS = {
     "arcbandit instances": ["instances", "--help"],
     "arcbandit simulate": ["simulate", "--help"],
     "arcbandit policies": ["policies", "--help"],
+    "arcbandit advise": ["advise", "--help"],
     "arcbandit fit": ["fit", "--help"],
     "arcbandit evaluate": ["evaluate", "--help"],
     "arcbandit warm-up": ["warm-up", "--help"],

@@ -16,10 +16,14 @@ from arcbandit.errors import UnknownNameError as UnknownNameError
 from arcbandit.experiments.paper_instances import paper_instance as paper_instance
 from arcbandit.floors import GroupFloor as GroupFloor
 from arcbandit.instance import Instance as Instance
+from arcbandit.logs.advice import Advice as Advice
+from arcbandit.logs.advice import advise as advise
 from arcbandit.logs.bad_rows import BadRows as BadRows
 from arcbandit.logs.evaluation import Evaluation as Evaluation
 from arcbandit.logs.evaluation import evaluate as evaluate
 from arcbandit.logs.fitting import fit as fit
+from arcbandit.logs.learning_time import LearningTime as LearningTime
+from arcbandit.logs.learning_time import learning_times as learning_times
 from arcbandit.logs.reading import read_log as read_log
 from arcbandit.logs.replaying import Replay as Replay
 from arcbandit.logs.replaying import replay as replay

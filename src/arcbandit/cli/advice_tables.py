@@ -11,7 +11,7 @@ from rich.text import Text
 from arcbandit.cli.log_options import skipped_rows
 from arcbandit.cli.wide_tables import print_in_parts
 from arcbandit.cli.wording import decimals_of, figures, label, percent
-from arcbandit.report.advice_words import in_one_sentence, remarks
+from arcbandit.report.advice_words import in_one_sentence, remarks, told_rounds
 
 if TYPE_CHECKING:
     from arcbandit.logs.advice import Advice, Interval
@@ -92,7 +92,7 @@ def _show_plan(console: Console, advice: "Advice") -> None:
     found = advice.plan
     if found is None:
         return
-    log, known = advice.statistics, advice.known.any(axis=0)
+    log, known = advice.statistics, advice.known_contexts
     view = next(name for name, plan in advice.plans.items() if plan is found)
     remark = {
         "pessimistic": "keeps the floors with this confidence",
@@ -129,9 +129,7 @@ def _show_learning(console: Console, times: "list[LearningTime]", tolerance: flo
     _heading(console, "Learning", f"rounds until floors lack at most {share} on average, in a simulation")
     table = _table("policy", "half of runs", "nine of ten runs")
     for one in times:
-        table.add_row(
-            label(one.policy, 40), *(f"{t:,.0f}" if math.isfinite(t) else "more" for t in (one.half, one.most))
-        )
+        table.add_row(label(one.policy, 40), told_rounds(one.half), told_rounds(one.most))
     console.print(table)
 
 

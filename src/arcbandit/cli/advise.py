@@ -62,8 +62,8 @@ def advise(
 ) -> None:
     """Say what revenue can be promised to each arm from what a log knows, and what proposed floors would cost.
 
-    Every interval holds at once with the confidence that is asked for. Without floors, the answer is about what arms earn
-    now.
+    All intervals hold at once with the confidence that is asked for. Without floors, the answer is about what arms
+    earn now.
     """
     from arcbandit.cli.simulate import policy_of
     from arcbandit.inputs.values import positive, whole

@@ -39,7 +39,7 @@ class Interval(NamedTuple):
 class Feasibility(NamedTuple):
     """How sure one can be that the floors can be met together, and that they cannot.
 
-    Each is the largest confidence at which the log shows it: 0 where it does not do so even at a confidence of one half.
+    Each is the largest confidence at which the log shows it: 0 where it does not even at a confidence of one half.
     """
 
     feasible: float
@@ -87,11 +87,14 @@ class Advice:
         return self.evidence.known
 
     @property
+    def known_contexts(self) -> Flags:
+        """Which contexts have such a pair, shape (C,)."""
+        return np.asarray(self.known.any(axis=0))
+
+    @property
     def unknown_contexts(self) -> tuple[str, ...]:
         """The contexts without any such pair, in which nothing is counted as earned."""
-        return tuple(
-            name for name, some in zip(self.statistics.contexts, self.known.any(axis=0), strict=True) if not some
-        )
+        return tuple(self.statistics.contexts[place] for place in np.flatnonzero(~self.known_contexts))
 
     @cached_property
     def box(self) -> Bounds:
@@ -219,7 +222,7 @@ class Advice:
     def programs(self) -> Programs:
         """The planning problems of the known pairs."""
         # A context of which nothing is known earns nothing, whoever gets it.
-        return Programs(self.floors, self.known | ~self.known.any(axis=0))
+        return Programs(self.floors, self.known | ~self.known_contexts)
 
     @cached_property
     def _views(self) -> tuple[Floats, Floats, Floats]:
@@ -272,7 +275,7 @@ class Advice:
                 view: None
                 if plan is None
                 else {
-                    "allocation": np.where(self.known.any(axis=0), plan.allocation, math.nan),
+                    "allocation": np.where(self.known_contexts, plan.allocation, math.nan),
                     "revenue": [interval._asdict() for interval in self.revenue_of(plan)],
                 }
                 for view, plan in self.plans.items()
@@ -307,9 +310,9 @@ def advise(
     With probability of at least `confidence`, every interval of the advice holds, all at once. This rests on one box:
     bounds on the share of each context and on the mean reward of each pair, of which each end may fail with probability
     delta / 2m, where delta = 1 - confidence and m is the number of all these intervals and those of what arms earn now.
-    Their product bounds r_kc = p_c mu_kc, of which all else follows: what can be promised, what the best plan earns and
-    the largest scale grow with each r_kc and so lie between what they are at the ends of the box, and prices are bounded
-    by weak duality. Such intervals are wider than they need be for any single number, never narrower.
+    Their product bounds r_kc = p_c mu_kc, from which all else follows: what can be promised, what the best plan earns
+    and the largest scale grow with each r_kc, and so lie between what they are at the ends of the box; prices are
+    bounded by weak duality. Such intervals are wider than they need be for any single number, never narrower.
 
     What is assumed: contexts come independently by one mix, which will stay; rewards of a pair are independent, with
     one mean, whenever they were logged; and nothing but the context (and what was logged before) decided about the arm.
@@ -323,11 +326,12 @@ def advise(
 
     >>> import pandas
     >>> from arcbandit import read_log
-    >>> log = pandas.DataFrame({"context": ["tv"] * 2000, "arm": ["house", "guest"] * 1000, "reward": [0.9, 0.5] * 1000})
+    >>> arms, rewards = ["house", "guest"] * 1000, [0.9, 0.5] * 1000
+    >>> log = pandas.DataFrame({"context": "tv", "arm": arms, "reward": rewards})
     >>> advice = advise(read_log(log), {"guest": 0.2})
     >>> advice
     <Advice: 2,000 rows, 2 arms x 1 contexts, 2.49 of the floors can be promised>
-    >>> advice.prices[0].plain.__round__(3), advice.largest_floors[0].low.__round__(3)
+    >>> round(advice.prices[0].plain, 3), round(advice.largest_floors[0].low, 3)
     (0.16, 0.498)
     """
     instance_of("statistics", statistics, LogStatistics, ", as read_log returns it")

@@ -1,16 +1,16 @@
 """How long learning takes in the world of a log: policies play it from nothing, by the log's own statistics."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from arcbandit.errors import InvalidInputError
-from arcbandit.inputs.values import instance_of, items, positive, whole
+from arcbandit.inputs.values import instance_of, positive, whole
 from arcbandit.instance import Instance
 from arcbandit.logs.advice import Advice
+from arcbandit.simulation.playable import Policies
 from arcbandit.simulation.run import simulate
 
 POLICIES = ("blp", "olp")
@@ -40,7 +40,7 @@ class LearningTime:
 
 def learning_times(
     advice: Advice,
-    policies: Sequence[str] = POLICIES,
+    policies: Policies = POLICIES,
     *,
     tolerance: float = TOLERANCE,
     rounds: int = ROUNDS,
@@ -50,14 +50,16 @@ def learning_times(
 ) -> list[LearningTime]:
     """After how many rounds each policy keeps the floors of an advice but for a small part of them.
 
-    Policies play `epochs` times in a world with the means, the noise and the mix of the log, and know none of the means
-    at first. The time is the first round from which on the shortfall of all floors, averaged over the rounds so far, is
-    at most `tolerance` times the sum of the floors. It is what a simulation says, not a bound: the world may differ
-    from the log's means. Pairs that are hardly known are played as if they earned the least of their context.
+    `policies` are as for `simulate`. They play `epochs` times in a world with the means, the noise and the mix of the
+    log, and know none of the means at first. The time is the first round from which on the shortfall of all floors,
+    averaged over the rounds so far, is at most `tolerance` times the sum of the floors. It is what a simulation says,
+    not a bound: the world may differ from the log's means. Pairs that are hardly known are played as if they earned the
+    least of their context.
 
     >>> import pandas
     >>> from arcbandit import advise, read_log
-    >>> log = pandas.DataFrame({"context": ["tv"] * 200, "arm": ["house", "guest"] * 100, "reward": [0.9, 0.5, 0.7, 0.4] * 50})
+    >>> arms, rewards = ["house", "guest"] * 100, [0.9, 0.5, 0.7, 0.4] * 50
+    >>> log = pandas.DataFrame({"context": "tv", "arm": arms, "reward": rewards})
     >>> [found] = learning_times(advise(read_log(log), {"guest": 0.2}), ["blp"], rounds=2000, epochs=3)
     >>> found.policy, 0 < found.half <= found.most
     ('blp', True)
@@ -66,9 +68,8 @@ def learning_times(
     tolerance = positive("tolerance", tolerance)
     rounds = whole("rounds", rounds, 1)
     world = world_of(advice)
-    chosen = items("policies", policies, "names")
     trace = simulate(
-        world, chosen, rounds, whole("epochs", epochs, 1), whole("seed", seed, 0),
+        world, policies, rounds, whole("epochs", epochs, 1), whole("seed", seed, 0),
         checkpoints=min(CHECKPOINTS, rounds), progress=progress, keep="epochs",
     )  # fmt: skip
     allowed = tolerance * float(advice.floors.amounts.sum())

@@ -21,15 +21,15 @@ def in_one_sentence(advice: Advice) -> str:
         )
     cost = advice.total_price
     if advice.plans["pessimistic"] is not None:
-        part = f" ({share(cost.plain / value.plain)} of it)" if value.plain > 0.0 else ""
+        part = f", {share(cost.plain / value.plain)} of all," if value.plain > 0.0 else ""
         return (
-            f"The floors can be kept, with {sure} confidence or more; they cost about {number(cost.plain, 3)} of "
-            f"revenue per round{part}, at most {number(cost.high, 3)}, and could be {number(scale.low, 3)} times as high."
+            f"The floors can be kept, with {sure} confidence; they cost about {number(cost.plain, 3)} of revenue per "
+            f"round{part} and at most {number(cost.high, 3)}, and could be {_times(scale.low)} times as high."
         )
     if advice.plans["optimistic"] is None:
         conflict = names(advice.conflicts["optimistic"])
         return (
-            f"The floors of {conflict} cannot be kept together, with {sure} confidence or more; "
+            f"The floors of {conflict} cannot be kept together, with {sure} confidence; "
             f"{share(scale.low)} of every floor can be."
         )
     verdict = "can probably be kept" if advice.plans["plain"] is not None else "can probably not be kept"
@@ -82,6 +82,15 @@ def names(of: tuple[str, ...]) -> str:
     """Names in a sentence: a few of them, and how many more."""
     more = f" and {len(of) - MOST_NAMES:,} more" if len(of) > MOST_NAMES else ""
     return ", ".join(of[:MOST_NAMES]) + more
+
+
+def told_rounds(rounds: float) -> str:
+    """A number of rounds, or that a simulation was too short to see it."""
+    return f"{rounds:,.0f}" if math.isfinite(rounds) else "more than simulated"
+
+
+def _times(scale: float) -> str:
+    return f"{math.floor(100.0 * scale) / 100.0:,.2f}"
 
 
 def _sure(confidence: float) -> str:

@@ -9,8 +9,10 @@ from scipy.stats import binom
 
 from arcbandit import GroupFloor, LogStatistics, advise, learning_times
 from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.floors import Floors
 from arcbandit.logs import box
 from arcbandit.logs.confidence import Bounds, share_bounds, student_bounds
+from arcbandit.logs.programs import Programs, Worlds
 from tests.long import how_many
 
 FALSE_ALARM = 1e-6  # of each statistical test, if the rates that they check were just kept
@@ -125,10 +127,10 @@ def misses(world, truth, advice):
     for plan in advice.plans.values():
         if plan is not None:
             earns = (world.revenue * plan.allocation).sum(axis=1)
-            pairs += [("revenue", one, float(is_)) for one, is_ in zip(advice.revenue_of(plan), earns, strict=True)]
+            pairs += [("revenue", one, float(is_)) for one, is_ in zip(plan.revenue, earns, strict=True)]
+            pairs.append(("plan", plan.value, float(earns.sum())))
     missed = {name for name, interval, is_ in pairs if not inside(interval, is_)}
     by_name = {"mix": (advice.context_mix, world.mix), "means": (advice.evidence.means(advice.delta), world.means)}
-    by_name["weighted means"] = (advice.box, world.revenue)
     for name, ((low, high), is_) in by_name.items():
         if not ((low <= is_) & (is_ <= high)).all():
             missed.add(name)
@@ -223,23 +225,50 @@ def random_case(seed):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_numbers_hold_everywhere_in_the_box(seed):
-    """What follows from a box is right for any means in it, corners included, by another solver."""
+def test_bounds_hold_in_every_possible_world(seed):
+    """What follows from bounds on means and mix is right for any that keep them, corners included."""
     random, low, high, floors = random_case(seed)
-    counts = np.full(low.shape, 1000)
-    log = statistics_of(counts, low * 1000.0, low**2 * 1000.0 + 1000.0)
-    advice = advise(log, dict(zip(log.arms, floors, strict=True)))
-    advice.__dict__["box"] = Bounds(low, high)
+    n_contexts = low.shape[1]
+    mix = random.dirichlet(np.full(n_contexts, 5.0))
+    spread = 0.3 * mix.min() * random.uniform(size=n_contexts)
+    worlds = Worlds(Bounds(low, high), (low + high) / 2, Bounds(mix - spread, mix + spread), mix)
+    table = Floors.of([f"a{arm}" for arm in range(len(floors))], floors)
+    programs = Programs(table, np.ones(low.shape, dtype=bool), worlds, np.full(low.shape, 1 / len(floors)))
+    every = tuple(range(len(floors)))
+    prices = [programs.price(rows) for rows in (*((arm,) for arm in every), every)]
+    largest = [programs.largest_floor(arm) for arm in every]
+    scale, sure, highest = programs.largest_scale(floors), programs.sure_value(floors), programs.highest_value(floors)
+    kept = programs.cautious(floors)
+    assert (kept is None) == (sure == -math.inf)
     for point in range(6):
         part = random.uniform(size=low.shape) if point % 2 else random.integers(0, 2, size=low.shape)
-        truth = Truth(low + part * (high - low), floors)
-        found = advice.programs.price(advice.box, (low + high) / 2, tuple(range(len(floors))))
-        assert found[0] - 1e-7 <= truth.total_price <= found[2] + 1e-7
-        for arm in range(len(floors)):
-            least, _, most = advice.programs.price(advice.box, (low + high) / 2, (arm,))
-            assert math.isnan(truth.prices[arm]) or least - 1e-7 <= truth.prices[arm] <= most + 1e-7
-            assert advice.programs.largest_floor(low, arm) - 1e-7 <= max(truth.largest[arm], -math.inf)
-            assert truth.largest[arm] <= advice.programs.largest_floor(high, arm) + 1e-7
+        moved = spread * random.uniform(-1.0, 1.0, size=n_contexts)
+        share = mix + (moved - moved.mean() if n_contexts > 1 else 0.0)
+        if (np.abs(share - mix) > spread).any():
+            share = mix
+        truth = Truth(share * (low + part * (high - low)), floors)
+        for (least, _, most), is_ in zip(prices, [*truth.prices, truth.total_price], strict=True):
+            assert math.isnan(is_) or least - 1e-7 <= is_ <= most + 1e-7
+        for (least, _, most), is_ in zip(largest, truth.largest, strict=True):
+            assert least - 1e-7 <= max(is_, 0.0)
+            assert is_ <= most + 1e-7
+        assert scale[0] - 1e-7 <= truth.scale <= scale[2] + 1e-7
+        assert sure - 1e-7 <= truth.value <= highest + 1e-7
+        if kept is not None:
+            earns = (share * (low + part * (high - low)) * kept).sum(axis=1)
+            assert (earns >= floors - 1e-7).all()
+
+
+def test_the_worst_and_the_best_mix_are_those_of_another_solver():
+    random = np.random.default_rng(4)
+    for _ in range(20):
+        mix = random.dirichlet(np.ones(4))
+        low, high = mix * random.uniform(size=4), np.minimum(mix * (1 + random.uniform(size=4)), 1.0)
+        values = random.normal(size=4)
+        worlds = Worlds(Bounds(values, values), values, Bounds(low, high), mix)
+        least = linprog(values, A_eq=np.ones((1, 4)), b_eq=[1.0], bounds=list(zip(low, high, strict=True)))
+        assert worlds.least(values) == pytest.approx(least.fun)
+        assert worlds.most(-values) == pytest.approx(-least.fun)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -314,12 +343,11 @@ class TestWhatItSays:
 
     def test_more_confidence_is_wider(self):
         narrow, wide = (advise(small_log(), {"a1": 0.1}, confidence=one) for one in (0.5, 0.999))
-        assert wide.box.low.max() < narrow.box.low.max()
         assert wide.largest_scale.low < narrow.largest_scale.low < narrow.largest_scale.high < wide.largest_scale.high
 
     def test_floors_in_conflict_are_named(self):
         advice = advise(small_log(4000), {"a0": 0.4, "a1": 0.3})
-        assert advice.conflicts["optimistic"] == ("a0", "a1")
+        assert (advice.verdict, advice.conflicts) == ("infeasible", ("a0", "a1"))
         assert advice.plan is None
         assert advice.feasibility == (0.0, 1 - 5e-7)
         assert advice.total_price.low == math.inf
@@ -331,7 +359,8 @@ class TestWhatItSays:
         assert curve.scales[0] == 0.0
         assert curve.scales[-1] == pytest.approx(advice.largest_scale.high)
         for view, end in ((curve.low, advice.largest_scale.low), (curve.plain, advice.largest_scale.plain)):
-            assert (np.isfinite(view) == (curve.scales <= end)).all()
+            assert np.isfinite(view[curve.scales <= end]).all()
+            assert np.isnan(view[curve.scales > end * 1.0001]).all()
         assert (np.diff(curve.plain[np.isfinite(curve.plain)]) <= 1e-9).all()
 
     @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -92,7 +93,7 @@ def _show_plan(console: Console, advice: "Advice") -> None:
     found = advice.plan
     if found is None:
         return
-    log, known = advice.statistics, advice.known_contexts
+    log = advice.statistics
     view = next(name for name, plan in advice.plans.items() if plan is found)
     remark = {
         "pessimistic": "keeps the floors with this confidence",
@@ -103,8 +104,8 @@ def _show_plan(console: Console, advice: "Advice") -> None:
     _heading(console, f"Plan, {view}", f"{remark}; shares of contexts")
     shown = range(min(len(log.arms), MOST_ROWS))
     contexts = {label(name): place for place, name in enumerate(log.contexts[:MOST_ROWS])}
-    decimals = decimals_of(found.allocation.ravel().tolist())
-    revenue = _ranges([advice.revenue_of(found)[row] for row in shown])
+    decimals = decimals_of(found.allocation[np.isfinite(found.allocation)].tolist())
+    revenue = _ranges([found.revenue[row] for row in shown])
     headings = [*contexts, "revenue"]
 
     def cell(row: int, heading: str) -> str:
@@ -112,7 +113,7 @@ def _show_plan(console: Console, advice: "Advice") -> None:
             return revenue[row]
         place = contexts[heading]
         share = float(found.allocation[row, place])
-        return NOTHING if not known[place] else percent(share, decimals=decimals) if share > 1e-9 else "·"
+        return NOTHING if math.isnan(share) else percent(share, decimals=decimals) if share > 1e-9 else "·"
 
     def table_of(chosen: Sequence[str]) -> Table:
         table = _table("arm", *chosen)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from arcbandit.floors import Floors, GroupFloor, named_groups
 from arcbandit.inputs.values import instance_of, is_real, known_name, non_negative, shown, whole
 from arcbandit.logs.box import Evidence
 from arcbandit.logs.confidence import Bounds
-from arcbandit.logs.programs import Conflict, Programs
+from arcbandit.logs.programs import Conflict, Programs, Worlds
 from arcbandit.logs.statistics import LogStatistics
 from arcbandit.planning import Plan
 
@@ -26,6 +26,7 @@ POINTS = 25  # of the curve over common scales
 SMALLEST_DELTA = 1e-6  # beyond this, nobody should believe the assumptions
 HALVINGS = 25
 VIEWS = ("pessimistic", "plain", "optimistic")
+Verdict = Literal["feasible", "infeasible", "undecided"]
 
 
 class Interval(NamedTuple):
@@ -44,6 +45,14 @@ class Feasibility(NamedTuple):
 
     feasible: float
     infeasible: float
+
+
+class AdvisedPlan(NamedTuple):
+    """Shares of each context by arm, with what all earn together and what each arm or group earns."""
+
+    allocation: Floats  # K x C; NaN in contexts of which nothing is known
+    value: Interval
+    revenue: list[Interval]
 
 
 class Curve(NamedTuple):
@@ -97,11 +106,6 @@ class Advice:
         return tuple(self.statistics.contexts[place] for place in np.flatnonzero(~self.known_contexts))
 
     @cached_property
-    def box(self) -> Bounds:
-        """Bounds on the weighted mean of each pair, K x C."""
-        return self.evidence.box(self.delta)
-
-    @cached_property
     def context_mix(self) -> Bounds:
         """Bounds on the share of each context, shape (C,)."""
         return self.evidence.mix(self.delta)
@@ -116,16 +120,18 @@ class Advice:
     @cached_property
     def most(self) -> list[Interval]:
         """What each arm or group could earn at most, if it were played wherever it earns anything."""
-        return _intervals(*(self.programs.most(revenue) for revenue in self._views))
+        worlds, find = self._worlds, self.programs.most
+        low = np.array([worlds.least(row) for row in find(worlds.means.low)])
+        high = np.array([worlds.most(row) for row in find(worlds.means.high)])
+        return _intervals(low, find(worlds.plain_means) @ worlds.plain_mix, high)
 
     @cached_property
     def largest_floors(self) -> list[Interval]:
-        """The largest floor of each arm or group, the others fixed; minus infinity if the others conflict already.
+        """The largest floor of each arm or group, the others fixed; minus infinity if no plan keeps the others.
 
         The low end can be promised with the confidence of the advice.
         """
-        rows = range(len(self.floors))
-        return [Interval(*(self.programs.largest_floor(view, row) for view in self._views)) for row in rows]
+        return [Interval(*self.programs.largest_floor(row)) for row in range(len(self.floors))]
 
     @cached_property
     def scaled_amounts(self) -> Floats:
@@ -138,99 +144,121 @@ class Advice:
     @cached_property
     def largest_scale(self) -> Interval:
         """The largest number by which all floors (or what arms earn now) can be multiplied together."""
-        return Interval(*(self.programs.largest_scale(view, self.scaled_amounts) for view in self._views))
+        return Interval(*self.programs.largest_scale(self.scaled_amounts))
 
     @cached_property
     def prices(self) -> list[Interval]:
         """What each floor costs, the others kept: 0 for floors of zero, infinite where floors cannot be met."""
-        return [
-            Interval(*self.programs.price(self.box, self.evidence.plain, (row,)))
-            if self.floors.amounts[row] > 0.0
-            else Interval(0.0, 0.0, 0.0)
-            for row in range(len(self.floors))
-        ]
+        owed = self.floors.amounts > 0.0
+        free = Interval(0.0, 0.0, 0.0)
+        return [Interval(*self.programs.price((row,))) if owed[row] else free for row in range(len(self.floors))]
 
     @cached_property
     def total_price(self) -> Interval:
         """What all floors cost together."""
-        if not self.promises:
-            return Interval(0.0, 0.0, 0.0)
-        return Interval(*self.programs.price(self.box, self.evidence.plain, tuple(range(len(self.floors)))))
+        every = tuple(range(len(self.floors)))
+        return Interval(*self.programs.price(every)) if self.promises else Interval(0.0, 0.0, 0.0)
 
     @cached_property
-    def plans(self) -> dict[str, Plan | None]:
-        """The best plan by low bounds ("pessimistic"), by the log's means ("plain") and by high bounds ("optimistic").
+    def plans(self) -> dict[str, AdvisedPlan | None]:
+        """Plans for low means ("pessimistic"), for the log's means ("plain") and for high means ("optimistic").
 
         None where the floors conflict. The pessimistic one keeps every floor with the confidence of the advice.
         """
-        return {name: found if isinstance(found, Plan) else None for name, found in self._found.items()}
+        means = self._worlds.means
+        found = {"plain": self._by_the_log, "optimistic": self.programs.best(means.high)}
+        shares = {name: plan.allocation if isinstance(plan, Plan) else None for name, plan in found.items()}
+        shares["pessimistic"] = self.programs.cautious(self.floors.amounts)
+        made = {name: None if plan is None else self.plan_of(plan) for name, plan in shares.items()}
+        return {view: made[view] for view in VIEWS}
 
     @cached_property
-    def conflicts(self) -> dict[str, tuple[str, ...]]:
-        """The names of floors that conflict, by the same three views; none where there is a plan."""
-        names = self.floors.names
-        return {
-            view: tuple(names[row] for row in found.floors) if isinstance(found, Conflict) else ()
-            for view, found in self._found.items()
-        }
+    def conflicts(self) -> tuple[str, ...]:
+        """The names of floors that conflict by the log's means; if they do not, by low means; none if not even so."""
+        for found in (self._by_the_log, self.programs.best(self._worlds.means.low)):
+            if isinstance(found, Conflict):
+                return tuple(self.floors.names[row] for row in found.floors)
+        return ()
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What can be said of the floors with the confidence of the advice."""
+        if not self.promises or self.plans["pessimistic"] is not None:
+            return "feasible"
+        if self.largest_scale.high < 1.0:
+            return "infeasible"
+        return "undecided"
 
     @cached_property
     def value(self) -> Interval:
         """What the best plan that keeps the floors earns; minus infinity where there is none."""
-        return Interval(*(plan.value if plan is not None else -math.inf for plan in self.plans.values()))
+        amounts, programs = self.floors.amounts, self.programs
+        plain = self._by_the_log.value if isinstance(self._by_the_log, Plan) else -math.inf
+        return Interval(programs.sure_value(amounts), plain, programs.highest_value(amounts))
 
     @cached_property
     def value_without_floors(self) -> Interval:
         """What the best plan without any floor earns."""
-        nothing = np.zeros(len(self.floors))
-        return Interval(*(self.programs.value(view, nothing) for view in self._views))
+        nothing, programs = np.zeros(len(self.floors)), self.programs
+        return Interval(
+            programs.sure_value(nothing),
+            programs.value(self._worlds.plain_means, nothing),
+            programs.highest_value(nothing),
+        )
 
     @cached_property
     def feasibility(self) -> Feasibility:
         """How sure one can be that the floors can be met together at all."""
-
-        def possible(revenue: Floats) -> bool:
-            return isinstance(self.programs.best(revenue), Plan)
-
+        amounts = self.floors.amounts
+        if not self.promises:
+            return Feasibility(1.0, 0.0)
         return Feasibility(
-            _largest_confidence(lambda delta: possible(self.evidence.box(delta).low)),
-            _largest_confidence(lambda delta: not possible(self.evidence.box(delta).high)),
+            _largest_confidence(lambda delta: self._programs_at(delta).cautious(amounts) is not None),
+            _largest_confidence(lambda delta: self._programs_at(delta).highest_scale(amounts) < 1.0),
         )
 
     @property
-    def plan(self) -> Plan | None:
+    def plan(self) -> AdvisedPlan | None:
         """The most cautious plan that there is: pessimistic, otherwise plain; None if the floors conflict in both."""
         return self.plans["pessimistic"] or self.plans["plain"]
 
-    def revenue_of(self, plan: Plan) -> list[Interval]:
-        """What each arm or group earns if a plan is followed."""
-        by_floor = self.floors.by_floor
-        return _intervals(*(by_floor((view * plan.allocation).sum(axis=1)) for view in self._views))
+    def plan_of(self, shares: Floats) -> AdvisedPlan:
+        """What is earned if these shares of each context are given to the arms."""
+        programs, worlds = self.programs, self._worlds
+        by_context = [(means * shares).sum(axis=0) for means in (worlds.means.low, worlds.means.high)]
+        revenue = _intervals(programs.guaranteed(shares), programs.earned(shares), programs.conceivable(shares))
+        plain = float(programs.earned(shares)[: len(self.floors.arms)].sum())
+        value = Interval(worlds.least(by_context[0]), plain, worlds.most(by_context[1]))
+        return AdvisedPlan(np.where(self.known_contexts, shares, math.nan), value, revenue)
 
     def curve(self, points: int = POINTS) -> Curve:
         """Total revenue if all floors (or what arms earn now) are multiplied by a number, up to what is conceivable."""
         ends = [end for end in self.largest_scale if math.isfinite(end) and end > 0.0]
         # The numbers at which plans cease to exist belong to the curve, but for what rounding may do there.
         scales = np.unique([*np.linspace(0.0, max(ends, default=1.0), points), *ends]) * (1.0 - 1e-9)
-        values = [
-            np.array([self.programs.value(view, scale * self.scaled_amounts) for scale in scales])
-            for view in self._views
-        ]
-        return Curve(scales, *(np.where(np.isfinite(view), view, math.nan) for view in values))
+        programs, means = self.programs, self._worlds.plain_means
+        owed = [scale * self.scaled_amounts for scale in scales]
+        values = np.array([[programs.sure_value(a), programs.value(means, a), programs.highest_value(a)] for a in owed])
+        return Curve(scales, *np.where(np.isfinite(values), values, math.nan).T)
 
     @cached_property
     def programs(self) -> Programs:
         """The planning problems of the known pairs."""
+        return self._programs_at(self.delta)
+
+    def _programs_at(self, delta: float) -> Programs:
         # A context of which nothing is known earns nothing, whoever gets it.
-        return Programs(self.floors, self.known | ~self.known_contexts)
+        available = self.known | ~self.known_contexts
+        counts = np.where(self.known, self.statistics.counts, ~self.known_contexts)
+        return Programs(self.floors, available, self.evidence.worlds(delta), counts / counts.sum(axis=0))
+
+    @property
+    def _worlds(self) -> Worlds:
+        return self.programs.worlds
 
     @cached_property
-    def _views(self) -> tuple[Floats, Floats, Floats]:
-        return self.box.low, self.evidence.plain, self.box.high
-
-    @cached_property
-    def _found(self) -> dict[str, Plan | Conflict]:
-        return {name: self.programs.best(view) for name, view in zip(VIEWS, self._views, strict=True)}
+    def _by_the_log(self) -> Plan | Conflict:
+        return self.programs.best(self._worlds.plain_means)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; what is infinite or not known is None."""
@@ -269,14 +297,16 @@ class Advice:
             "total_price": self.total_price._asdict(),
             "value": self.value._asdict(),
             "value_without_floors": self.value_without_floors._asdict(),
+            "verdict": self.verdict,
             "feasibility": self.feasibility._asdict(),
             "conflicts": self.conflicts,
             "plans": {
                 view: None
                 if plan is None
                 else {
-                    "allocation": np.where(self.known_contexts, plan.allocation, math.nan),
-                    "revenue": [interval._asdict() for interval in self.revenue_of(plan)],
+                    "allocation": plan.allocation,
+                    "value": plan.value._asdict(),
+                    "revenue": [interval._asdict() for interval in plan.revenue],
                 }
                 for view, plan in self.plans.items()
             },
@@ -307,12 +337,12 @@ def advise(
     `revenue_floors` are by arm; arms that are not named have none. Without any floors, what arms earn now is what is
     scaled together.
 
-    With probability of at least `confidence`, every interval of the advice holds, all at once. This rests on one box:
-    bounds on the share of each context and on the mean reward of each pair, of which each end may fail with probability
+    With probability of at least `confidence`, every interval of the advice holds, all at once. This rests on bounds on
+    the share of each context and on the mean reward of each pair, of which each end may fail with probability
     delta / 2m, where delta = 1 - confidence and m is the number of all these intervals and those of what arms earn now.
-    Their product bounds r_kc = p_c mu_kc, from which all else follows: what can be promised, what the best plan earns
-    and the largest scale grow with each r_kc, and so lie between what they are at the ends of the box; prices are
-    bounded by weak duality. Such intervals are wider than they need be for any single number, never narrower.
+    Together they say which worlds are possible. What can be promised is what one plan earns in the worst of these
+    worlds; what is said to be impossible is so in the best, which weak duality proves. So the intervals are wider than
+    they need be for any single number, never narrower.
 
     What is assumed: contexts come independently by one mix, which will stay; rewards of a pair are independent, with
     one mean, whenever they were logged; and nothing but the context (and what was logged before) decided about the arm.

@@ -1,4 +1,4 @@
-"""What a log says of the revenue that each pair of arm and context could earn, as a box that holds the truth."""
+"""What a log leaves possible: bounds on the mean reward of each pair and on the share of each context."""
 
 import math
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import amount, items, shown
 from arcbandit.logs.confidence import Bounds, product, share_bounds, student_bounds
+from arcbandit.logs.programs import Worlds
 from arcbandit.logs.statistics import LogStatistics
 
 Floats = NDArray[np.float64]
@@ -79,19 +80,11 @@ class Evidence:
         found = self._means(np.where(known, log.counts, 2), log.sums, log.squares, self.tail(delta))
         return Bounds(np.where(known, found.low, math.nan), np.where(known, found.high, math.nan))
 
-    def box(self, delta: float) -> Bounds:
-        """Bounds on the weighted mean p_c mu_kc of each pair, K x C; 0 for those that are not known."""
-        mix, means = self.mix(delta), self.means(delta)
-        both = product(mix, means)
-        return Bounds(np.where(self.known, both.low, 0.0), np.where(self.known, both.high, 0.0))
-
-    @property
-    def plain(self) -> Floats:
-        """The weighted mean of each pair as the log has it, K x C; 0 for those that are not known."""
-        log = self.statistics
-        means = np.where(self.known, log.means, 0.0)
-        weighted: Floats = log.context_probabilities * means
-        return weighted
+    def worlds(self, delta: float) -> Worlds:
+        """What the log leaves possible; pairs that are not known earn nothing."""
+        log, known, found = self.statistics, self.known, self.means(delta)
+        means = Bounds(np.where(known, found.low, 0.0), np.where(known, found.high, 0.0))
+        return Worlds(means, np.where(known, log.means, 0.0), self.mix(delta), log.context_probabilities)
 
     def _means(self, counts: NDArray[np.int64], sums: Floats, squares: Floats, tail: float) -> Bounds:
         means = sums / counts

@@ -88,7 +88,7 @@ def world_of(advice: Advice) -> Instance:
     if not advice.promises:
         raise InvalidInputError("Learning times need a floor above zero, got none.")
     if advice.plans["plain"] is None:
-        names = ", ".join(advice.conflicts["plain"])
+        names = ", ".join(advice.conflicts)
         raise InvalidInputError(f"Learning times need floors that can be met by the log's means, but {names} conflict.")
     log, known = advice.statistics, advice.known
     means = np.where(known, log.means, math.nan)

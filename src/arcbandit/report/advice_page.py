@@ -87,7 +87,7 @@ def revenue_chart(advice: Advice) -> Chart:
     """What each arm earns under the plan, with its interval, and its floor."""
     plan = advice.plan
     assert plan is not None
-    revenue = advice.revenue_of(plan)[:MOST_ROWS]
+    revenue = plan.revenue[:MOST_ROWS]
     lines = [_dots("revenue under the plan", [one.plain for one in revenue], 0)]
     if advice.promises:
         lines.append(_dots("floor", [_or_none(floor) for floor in advice.floors.amounts[:MOST_ROWS]], 2))
@@ -163,15 +163,14 @@ def _plan(advice: Advice) -> str:
     if plan is None:
         return (
             "<section><h2>No plan</h2><p>By the log's means no plan keeps all floors. In conflict: "
-            f"{escape(', '.join(advice.conflicts['plain']))}.</p></section>"
+            f"{escape(', '.join(advice.conflicts))}.</p></section>"
         )
     cautious = plan is advice.plans["pessimistic"]
     keeps = (
         f"keeps every floor with {share(advice.confidence)} confidence" if cautious else "keeps the floors only just"
     )
     text = f"This plan {keeps}." if advice.promises else "This plan earns the most by cautious means."
-    shares = np.where(advice.known_contexts, plan.allocation, math.nan)
-    heat = html_heat_map(shares, log.arms, log.contexts, corner="share of rounds in", highest=1.0)
+    heat = html_heat_map(plan.allocation, log.arms, log.contexts, corner="share of rounds in", highest=1.0)
     return f'<section><h2>The plan</h2><p>{text}</p><div class="heat">{heat}</div></section>'
 
 

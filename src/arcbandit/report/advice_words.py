@@ -20,14 +20,14 @@ def in_one_sentence(advice: Advice) -> str:
             f"together."
         )
     cost = advice.total_price
-    if advice.plans["pessimistic"] is not None:
+    if advice.verdict == "feasible":
         part = f", {share(cost.plain / value.plain)} of all," if value.plain > 0.0 else ""
         return (
             f"The floors can be kept, with {sure} confidence; they cost about {number(cost.plain, 3)} of revenue per "
             f"round{part} and at most {number(cost.high, 3)}, and could be {_times(scale.low)} times as high."
         )
-    if advice.plans["optimistic"] is None:
-        conflict = names(advice.conflicts["optimistic"])
+    if advice.verdict == "infeasible":
+        conflict = names(advice.conflicts)
         return (
             f"The floors of {conflict} cannot be kept together, with {sure} confidence; "
             f"{share(scale.low)} of every floor can be."
@@ -50,9 +50,8 @@ def remarks(advice: Advice) -> list[str]:
             lines.append(f"That the floors cannot be met together is {_sure(sure.infeasible)} sure.")
         else:
             lines.append("Whether the floors can be met together cannot be told from this log.")
-        unsure = advice.conflicts["plain"] or advice.conflicts["pessimistic"]
-        if unsure and not advice.conflicts["optimistic"]:
-            lines.append(f"In conflict, by cautious bounds: {names(unsure)}.")
+        if advice.verdict == "undecided" and advice.conflicts:
+            lines.append(f"In conflict, by cautious bounds: {names(advice.conflicts)}.")
     unknown = int((~advice.known).sum())
     if unknown:
         lines.append(

@@ -26,11 +26,11 @@ def world(seed, n_arms=3, n_contexts=2):
     return means, mix, random.dirichlet(np.ones(n_arms), size=n_contexts).T
 
 
-def drawn(random, means, mix, rows):
+def drawn(random, means, mix, rows, evenness=20.0):
     """Rows of a policy whose probabilities differ from row to row, as those of one that learns do."""
     n_arms, n_contexts = means.shape
     contexts = random.choice(n_contexts, size=rows, p=mix)
-    chances = random.dirichlet(np.full(n_arms, 6.0), size=rows)
+    chances = random.dirichlet(np.full(n_arms, evenness), size=rows)
     arms = (chances.cumsum(axis=1) > random.random((rows, 1))).argmax(axis=1)
     rewards = (random.random(rows) < means[arms, contexts]).astype(float) + 0.1 * random.normal(size=rows)
     return arms, contexts, rewards, chances[np.arange(rows), arms]
@@ -137,7 +137,7 @@ class TestCoverage:
         random = np.random.default_rng(9)
         covered = dict.fromkeys(ESTIMATORS, 0)
         for log in range(logs):
-            arms, contexts, rewards, probabilities = drawn(random, means, mix, 300)
+            arms, contexts, rewards, probabilities = drawn(random, means, mix, 300, evenness=6.0)
             rows = Rows(arms, contexts, rewards, 1.0 / probabilities, np.ones(300))
             sums = sums_of(arms, contexts, rewards, probabilities, means.shape)
             ends = resampled(rows, shares, sums.means, samples=100, confidence=0.95, seed=log)

@@ -9,7 +9,7 @@ import polars
 import psycopg
 import pytest
 
-from arcbandit import BLP, Instance, evaluate, plan, read_log
+from arcbandit import BLP, Instance, evaluate, plan, read_log, replay
 from arcbandit.errors import InvalidInputError
 from arcbandit.logs.bootstrap import pair_sums, resampled
 from arcbandit.logs.estimators import ESTIMATORS, PairSums
@@ -85,20 +85,22 @@ class TestTwin:
     @pytest.mark.slow
     def test_in_postgresql(self, postgres):
         means, mix, shares = world(1)
-        log = frame(*drawn(np.random.default_rng(1), means, mix, 300))
+        log = frame(*drawn(np.random.default_rng(1), means, mix, 300)).with_columns(timestamp=np.arange(300)[::-1])
         with psycopg.connect(postgres) as connection:
             connection.execute(
                 "CREATE TABLE evaluated (context integer, arm integer, reward double precision, "
-                "probability double precision)"
+                "probability double precision, timestamp integer)"
             )
             with connection.cursor().copy("COPY evaluated FROM STDIN") as copy:
                 for row in log.iter_rows():
                     copy.write_row(row)
-                copy.write_row((0, 0, 1.0, 0.0))  # by which no other database divides
+                copy.write_row((0, 0, 1.0, 0.0, 0))  # by which no other database divides
         found, wanted = evaluate(postgres, shares, table="evaluated", skip_bad_rows=True), evaluate(log, shares)
         for method in ESTIMATORS:
             assert found.estimates[method].values == pytest.approx(wanted.estimates[method].values, rel=1e-12)
         assert found.bad_rows[0].count == 1
+        played = replay(postgres, "olp", table="evaluated", skip_bad_rows=True, rounds=50)
+        assert played.learner.snapshot() == replay(log, "olp", rounds=50).learner.snapshot()
 
 
 class TestCoverage:

@@ -213,6 +213,14 @@ class TestWhatALogCannotKnow:
         assert found.mean_weight == pytest.approx(1 - 0.35)
         assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["estimates"]["dr"]["value"] is None
 
+    def test_rounding_of_a_plan_is_no_pair_of_it(self):
+        log = polars.DataFrame(
+            {"context": ["x", "y"], "arm": ["a", "b"], "reward": [1.0, 2.0], "probability": [1.0, 1.0]}
+        )
+        found = evaluate(log, [[1.0, 1e-15], [1e-15, 1.0]], bootstrap=0)
+        assert found.unsupported_pairs == ()
+        assert found.estimates["dr"].value == pytest.approx(1.5)
+
     def test_a_log_without_probabilities_is_refused(self):
         log = polars.DataFrame({"context": ["x"] * 4, "arm": ["a", "b"] * 2, "reward": [1.0, 0.0, 1.0, 1.0]})
         with pytest.raises(InvalidInputError, match=r"has no column `probability`.*--infer-probabilities"):

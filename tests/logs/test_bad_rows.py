@@ -37,33 +37,34 @@ def written(log, kind, folder):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
-class TestKinds:
-    def test_each_kind_is_counted_and_shown(self, spoilt, kind, tmp_path):
-        found = read_log(written(spoilt, kind, tmp_path), skip_bad_rows=True)
-        assert {bad.problem: bad.count for bad in found.bad_rows} == {name: len(rows) for name, rows in BAD.items()}
-        assert found.counts.tolist() == [[9 * len(spoilt) // 10]]
-        assert found.sums.tolist() == [[9.0 * len(spoilt) // 10]]
-        by_problem = {bad.problem: bad for bad in found.bad_rows}
-        # Each problem begins with the tenth row of its block, and comes every tenth row.
-        first = 10
-        for problem, rows in BAD.items():
-            shown = [example["row"] for example in by_problem[problem].examples]
-            assert shown == [first + 10 * place for place in range(min(len(rows), 3))]
-            first += 10 * len(rows)
-        assert by_problem["no arm"].to_dict()["examples"][0]["context"] == "x"
+def test_each_kind_is_counted_and_shown(spoilt, kind, tmp_path):
+    found = read_log(written(spoilt, kind, tmp_path), skip_bad_rows=True)
+    assert {bad.problem: bad.count for bad in found.bad_rows} == {name: len(rows) for name, rows in BAD.items()}
+    assert found.counts.tolist() == [[9 * len(spoilt) // 10]]
+    assert found.sums.tolist() == [[9.0 * len(spoilt) // 10]]
+    by_problem = {bad.problem: bad for bad in found.bad_rows}
+    # Each problem begins with the tenth row of its block, and comes every tenth row.
+    first = 10
+    for problem, rows in BAD.items():
+        shown = [example["row"] for example in by_problem[problem].examples]
+        assert shown == [first + 10 * place for place in range(min(len(rows), 3))]
+        first += 10 * len(rows)
+    assert by_problem["no arm"].to_dict()["examples"][0]["context"] == "x"
 
-    def test_they_stop_the_run(self, spoilt, kind, tmp_path):
-        with pytest.raises(InvalidInputError) as refusal:
-            read_log(written(spoilt, kind, tmp_path))
-        message = str(refusal.value)
-        assert "17 of 170 rows" in message
-        for problem, rows in BAD.items():
-            assert f"{problem} in {len(rows)} rows, such as row " in message
 
-    def test_a_log_of_bad_rows_alone_is_refused(self, spoilt, kind, tmp_path):
-        nothing = spoilt.filter(polars.col("arm").is_null() | polars.col("reward").is_infinite())
-        with pytest.raises(InvalidInputError, match="must have at least one row that can be used, got 4 rows"):
-            read_log(written(nothing, kind, tmp_path), skip_bad_rows=True)
+def test_they_stop_the_run(spoilt):
+    with pytest.raises(InvalidInputError) as refusal:
+        read_log(spoilt)
+    message = str(refusal.value)
+    assert "17 of 170 rows" in message
+    for problem, rows in BAD.items():
+        assert f"{problem} in {len(rows)} rows, such as row " in message
+
+
+def test_a_log_of_bad_rows_alone_is_refused(spoilt):
+    nothing = spoilt.filter(polars.col("arm").is_null() | polars.col("reward").is_infinite())
+    with pytest.raises(InvalidInputError, match="must have at least one row that can be used, got 4 rows"):
+        read_log(nothing, skip_bad_rows=True)
 
 
 def test_text_in_a_csv_that_is_no_number_is_a_bad_row(tmp_path):

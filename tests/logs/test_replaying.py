@@ -47,14 +47,14 @@ def test_it_plays_as_the_policy_would_by_itself():
 @pytest.mark.slow
 def test_it_earns_what_a_simulation_of_the_truth_does(cases):
     """Mean revenue over replays and over simulated epochs, within five standard errors: false alarms below 1e-6."""
-    logs = cases(20, 300)
+    logs = cases(8, 300)
     rounds = 200
     instance = Instance(MEANS, [0.1, 0.1], [0.5, 0.5], noise_scale=0.1)
     values = [
         replay(uniform_log(2000, seed), OLP(noise_scale=0.1), {"0": 0.1, "1": 0.1}, rounds=rounds, seed=seed).value
         for seed in range(logs)
     ]
-    trace = simulate(instance, OLP(estimate_contexts=True), rounds, epochs=400, jobs=1)
+    trace = simulate(instance, OLP(estimate_contexts=True), rounds, epochs=cases(100, 400), jobs=1)
     performance = trace.mean("performance", trace.policies[0])[-1] / rounds
     error = np.std(values, ddof=1) / np.sqrt(logs)
     assert np.mean(values) == pytest.approx(performance, abs=5 * error + 1e-3)

@@ -4,6 +4,7 @@ import sys
 import time
 
 import duckdb
+import pandas
 import polars
 import pytest
 
@@ -75,6 +76,12 @@ def test_the_table_of_a_database_is_chosen(tmp_path, log):
         read_log(file, table="three")
     with pytest.raises(InvalidInputError, match=r"'inner_one.four' of .* cannot be read"):
         read_log(file, table="inner_one.four")
+
+
+def test_columns_of_the_same_name_are_refused():
+    log = pandas.DataFrame([["x", "a", 1.0, 2.0]], columns=["context", "arm", "reward", "reward"])
+    with pytest.raises(InvalidInputError, match=r"The frame of the log cannot be read: .*unique column names"):
+        read_log(log)
 
 
 def test_columns_of_lists_are_no_names():

@@ -225,10 +225,11 @@ def _show_evaluation(console: "Console", found: "Evaluation") -> None:
             f"{share} of the rounds would go to pairs that were never logged: {pairs}. "
             "What these earn is not known: dm and dr cannot be given, and ips and snips count nothing for them."
         )
-    if found.heavy_weights:
-        console.print("Weights are heavy: one row has more than 1% of their squares.")
-    console.print()
     resampled = any(estimate.bootstrap is not None for estimate in found.estimates.values())
+    if found.heavy_weights:
+        trust = "" if resampled else ", and intervals that were not resampled may be too narrow"
+        console.print(f"Weights are heavy: one row has more than 1% of the sum of their squares{trust}.")
+    console.print()
     table = _table("estimator", "per round", "interval", *(["bootstrap"] if resampled else []), left=1)
     for name, estimate in found.estimates.items():
         cells = figures([estimate.value, *estimate.intervals[-1], *_ends(estimate.bootstrap)])

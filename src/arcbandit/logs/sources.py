@@ -216,6 +216,12 @@ def _files_of(path: str) -> list[str]:
     if "://" in path:
         return [path]
     folder = Path(path)
+    try:
+        folder.stat()
+    except PermissionError:
+        raise InvalidInputError(f"{path!r} must be a file or folder that may be read.") from None
+    except OSError:  # it does not exist, or is a pattern
+        pass
     if folder.is_dir():
         inside = sorted(str(file) for file in folder.rglob("*") if file.is_file() and _is_log(file))
         if not inside:
@@ -251,15 +257,17 @@ def _arrow_of(source: Any) -> "pyarrow.Table":
     import narwhals.stable.v2 as nw
     import pyarrow
 
-    frame = nw.from_native(source, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, nw.DataFrame):
-        raise InvalidInputError(f"The log must be {KINDS}, got {shown(source)}.")
+    # Columns of the same name, or a column of several types, for instance.
+    unreadable = (pyarrow.ArrowException, nw.exceptions.NarwhalsError, TypeError, ValueError)
     try:
-        arrow: pyarrow.Table = frame.to_arrow()
-    except (pyarrow.ArrowException, TypeError, ValueError) as error:  # a column of several types, for instance
+        frame = nw.from_native(source, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
+        arrow: pyarrow.Table | None = frame.to_arrow() if isinstance(frame, nw.DataFrame) else None
+    except unreadable as error:
         raise InvalidInputError(f"The frame of the log cannot be read: {first_line(error)}") from None
+    if arrow is None:
+        raise InvalidInputError(f"The log must be {KINDS}, got {shown(source)}.")
     return arrow
 
 

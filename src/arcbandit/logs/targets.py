@@ -15,6 +15,7 @@ from arcbandit.policies.base import Policy
 Floats = NDArray[np.float64]
 
 UNIFORM = "uniform"
+IDLE = 1e-9  # what a solver leaves of a share that is zero; it must not count as a pair that the log lacks
 
 
 class Shares(NamedTuple):
@@ -78,7 +79,8 @@ def _checked(shares: Any) -> Floats:
     worst = int(np.abs(totals - 1.0).argmax())
     if abs(totals[worst] - 1.0) > SCALED_SUM_TOLERANCE + PROBABILITY_SUM_TOLERANCE:
         raise InvalidInputError(f"plan must share out each context: its column {worst} sums to {totals[worst]:.6g}.")
-    scaled: Floats = array / totals
+    kept = np.where(array > IDLE, array, 0.0)
+    scaled: Floats = kept / kept.sum(axis=0)
     return scaled
 
 

@@ -24,12 +24,14 @@ from arcbandit import (
     Summary,
     Trace,
     Window,
+    advise,
     analyse,
     audit,
     compare,
     evaluate,
     fit,
     latex_table,
+    learning_times,
     paper_instance,
     plan,
     plot,
@@ -433,6 +435,33 @@ TARGETS = {
         sound_policy,
         {"revenue_floors": ["arm"], "group_floors": ["group floor"]},
     ),
+    "advise": Target(
+        advise,
+        {
+            "statistics": read_log(LOG),
+            "revenue_floors": {"a": 0.1},
+            "group_floors": (),
+            "confidence": 0.9,
+            "reward_bounds": (0.0, 7.0),
+            "least_rows": 2,
+        },
+        lambda found: numbers(found.context_mix.low),
+        {"revenue_floors": ["arm"], "group_floors": ["group floor"]},
+    ),
+    "learning_times": Target(
+        learning_times,
+        {
+            "advice": advise(read_log(LOG), {"a": 0.1}, least_rows=2),
+            "policies": ["olp"],
+            "tolerance": 0.1,
+            "rounds": 2,
+            "epochs": 1,
+            "seed": 0,
+            "progress": False,
+        },
+        lambda found: numbers([one.half for one in found]),
+        {"policies": ["policy"], "rounds": ["horizon"]},
+    ),
     "evaluate": Target(
         evaluate,
         {"source": LOG, "plan": "uniform", "infer_probabilities": False, "confidence": 0.9, "bootstrap": 2, "seed": 0},
@@ -570,7 +599,7 @@ def test_so_is_junk_that_nobody_thought_of(name, argument, value):
 def test_every_public_callable_is_among_the_targets():
     """A function that is added must be given junk too; results and errors are made by us."""
     made_by_us = {"Analysis", "Audit", "Decision", "Plan", "PlanStatus", "Policy", "Summary", "Trace", "__version__"}
-    made_by_us |= {"BadRows", "Evaluation", "LogStatistics", "Replay"}
+    made_by_us |= {"Advice", "BadRows", "Evaluation", "LearningTime", "LogStatistics", "Replay"}
     made_by_us |= {"Configuration", "Decisions", "QuickPlan", "Comparison", "Status"}
     made_by_us |= {"KNOWN_AFTER", "SERVICE_EXPLORATION_BUDGET"}  # numbers
     modules = {"checks", "rules"}  # given junk in tests/test_checks.py; what rules import are kernels

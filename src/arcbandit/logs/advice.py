@@ -345,24 +345,24 @@ def advise(
     they need be for any single number, never narrower.
 
     What is assumed: contexts come independently by one mix, which will stay; rewards of a pair are independent, with
-    one mean, whenever they were logged; and nothing but the context (and what was logged before) decided about the arm.
-    Shares are bounded as by Hoeffding (1963), for every number of rows. Means are bounded by Student's t, for rewards
-    that are about normal, with the variance of the pair or that of all pairs, whichever is larger; or, if
-    `reward_bounds` gives the least and the largest reward, as shares are, for every distribution. Rewards that are all
-    0 or 1 are taken to be bounded by these.
+    one mean, whenever they were logged; and nothing but the context decided about the arm. Shares are bounded as by
+    Hoeffding (`hoeffding1963`), for every number of rows. Means are bounded by Student's t, for rewards that are about
+    normal, with the variance of the pair or that of all pairs, whichever is larger; or, if `reward_bounds` gives the
+    least and the largest reward, as shares are, for every distribution. Rewards that are all 0 or 1 are taken to be
+    bounded by these.
 
     Pairs with fewer than `least_rows` rewards are left out of every plan: the advice is about plans that do not play
     them.
 
     >>> import pandas
     >>> from arcbandit import read_log
-    >>> arms, rewards = ["house", "guest"] * 1000, [0.9, 0.5] * 1000
+    >>> arms, rewards = ["house", "guest"] * 1000, [1.0, 0.7, 0.8, 0.3] * 500
     >>> log = pandas.DataFrame({"context": "tv", "arm": arms, "reward": rewards})
     >>> advice = advise(read_log(log), {"guest": 0.2})
     >>> advice
-    <Advice: 2,000 rows, 2 arms x 1 contexts, 2.49 of the floors can be promised>
+    <Advice: 2,000 rows, 2 arms x 1 contexts, 2.41 of the floors can be promised>
     >>> round(advice.prices[0].plain, 3), round(advice.largest_floors[0].low, 3)
-    (0.16, 0.498)
+    (0.16, 0.483)
     """
     instance_of("statistics", statistics, LogStatistics, ", as read_log returns it")
     if not is_real(confidence) or not 0.0 < confidence < 1.0:

@@ -25,8 +25,8 @@ def share_bounds(shares: Floats, count: Floats | float, tail: float) -> Bounds:
     """Bounds on the means of variables between 0 and 1 from the mean of `count` of them.
 
     Each end fails with probability at most `tail`, for every count and every distribution: they are those of Hoeffding
-    (1963, Theorem 1), whose exponent is the relative entropy of two coins. For a share, such as that of rows in a
-    context, they are little wider than exact ones.
+    (`hoeffding1963`, Theorem 1), whose exponent is the relative entropy of two coins. For a share, such as that of rows
+    in a context, they are little wider than exact ones.
     """
     allowed = math.log(1.0 / tail) / np.asarray(count, dtype=np.float64)
     shares = np.clip(shares, 0.0, 1.0)

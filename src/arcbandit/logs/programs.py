@@ -205,7 +205,7 @@ class Programs:
                 prices[row] += 1.0
                 total = self._dual(0.0, prices, np.zeros(len(amounts)))
                 bound = min(bound, total / float(prices @ amounts))
-        return max(bound, 0.0)
+        return bound if bound > 0.0 else 0.0
 
     def without(self, *rows: int) -> Floats:
         """The floors, those of some rows left out."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from arcbandit.logs.advice import Advice, Interval
 from arcbandit.logs.learning_time import LearningTime
-from arcbandit.report.advice_words import in_one_sentence, remarks, share, told_rounds
+from arcbandit.report.advice_words import in_one_sentence, promise, remarks, share, told_rounds
 from arcbandit.report.charts import Chart, Line
 from arcbandit.report.files import check_target, write_whole
 from arcbandit.report.look import check_matplotlib
@@ -78,7 +78,7 @@ def promise_chart(advice: Advice) -> Chart:
         [],
         f"What can be promised to each, {fixed}",
         "Largest promise: "
-        + "; ".join(f"{advice.floors.names[row]} {number(one, 4)}" for row, one in enumerate(promised))
+        + "; ".join(f"{advice.floors.names[row]} {number(promise(one))}" for row, one in enumerate(promised))
         + ".",
     )
 
@@ -205,7 +205,7 @@ def _floors(advice: Advice) -> str:
         price = advice.prices[row]
         cells = [
             number(float(advice.floors.amounts[row]), 4),
-            number(advice.largest_floors[row].low, 4),
+            number(promise(advice.largest_floors[row].low)),
             _range(advice.earned[row]),
             _range(advice.most[row]),
             "cannot be kept" if price.low == math.inf else _range(price),
@@ -216,8 +216,8 @@ def _floors(advice: Advice) -> str:
 
 def _range(one: Interval) -> str:
     if one.low == one.plain == one.high:
-        return number(one.plain, 4)
-    return f"{number(one.plain, 4)} ({number(one.low, 4)} to {number(one.high, 4)})"
+        return number(one.plain, 3)
+    return f"{number(one.plain, 3)} ({number(one.low, 3)} to {number(one.high, 3)})"
 
 
 def _learning(times: Sequence[LearningTime] | None, tolerance: float) -> str:

@@ -77,6 +77,18 @@ def share(part: float) -> str:
     return f"{down:,.{decimals}f}".rstrip("0").rstrip(".") + "%" if decimals else f"{down:,.0f}%"
 
 
+def promise(amount: float, digits: int = 3) -> float:
+    """An amount that can be promised, rounded down to a few digits.
+
+    >>> promise(0.34999), promise(1234.5), promise(0.0)
+    (0.349, 1230.0, 0.0)
+    """
+    if not math.isfinite(amount) or amount <= 0.0:
+        return amount
+    decimals = digits - 1 - math.floor(math.log10(amount))
+    return round(math.floor(amount * 10.0**decimals) / 10.0**decimals, max(decimals, 0))
+
+
 def names(of: tuple[str, ...]) -> str:
     """Names in a sentence: a few of them, and how many more."""
     more = f" and {len(of) - MOST_NAMES:,} more" if len(of) > MOST_NAMES else ""

@@ -46,6 +46,20 @@ def test_without_floors_it_is_about_what_arms_earn_now(log, capsys):
     assert "price" not in shown
 
 
+def test_names_that_are_cut_alike_keep_their_columns(tmp_path, capsys):
+    contexts = [f"a context with a long name {place}, in short" for place in range(9)] + ["revenue"]
+    arms = [f"a provider with a long name {place}, in short" for place in range(3)]
+    random = np.random.default_rng(4)
+    rows = [(context, arm, 1e6 * random.random()) for context in contexts for arm in arms for _ in range(30)]
+    polars.DataFrame(rows, schema=["context", "arm", "reward"], orient="row").write_csv(tmp_path / "log.csv")
+    assert main(["advise", str(tmp_path / "log.csv")]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    tables = "\n".join(lines).partition("Plan, pessimistic")[2]
+    assert tables.count("100%") == 10
+    assert all(line.startswith(("arm", "a provi", "  ")) for line in tables.splitlines() if line)
+
+
 @pytest.mark.slow
 def test_learning_is_simulated(log, capsys):
     assert advised(log, "--floor", "guest=0.15", "--policy", "blp", "--rounds", "2e3", "--json") == 0

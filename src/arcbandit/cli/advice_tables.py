@@ -103,25 +103,24 @@ def _show_plan(console: Console, advice: "Advice") -> None:
         remark = "the best by cautious means"
     _heading(console, f"Plan, {view}", f"{remark}; shares of contexts")
     shown = range(min(len(log.arms), MOST_ROWS))
-    contexts = {label(name): place for place, name in enumerate(log.contexts[:MOST_ROWS])}
     decimals = decimals_of(found.allocation[np.isfinite(found.allocation)].tolist())
     revenue = _ranges([found.revenue[row] for row in shown])
-    headings = [*contexts, "revenue"]
+    # By number: short names of contexts may be the same.
+    headings = {str(place): label(name) for place, name in enumerate(log.contexts[:MOST_ROWS])} | {"": "revenue"}
 
-    def cell(row: int, heading: str) -> str:
-        if heading not in contexts:
+    def cell(row: int, key: str) -> str:
+        if not key:
             return revenue[row]
-        place = contexts[heading]
-        share = float(found.allocation[row, place])
+        share = float(found.allocation[row, int(key)])
         return NOTHING if math.isnan(share) else percent(share, decimals=decimals) if share > 1e-9 else "·"
 
     def table_of(chosen: Sequence[str]) -> Table:
-        table = _table("arm", *chosen)
+        table = _table("arm", *(headings[key] for key in chosen))
         for row in shown:
-            table.add_row(label(log.arms[row]), *(cell(row, heading) for heading in chosen))
+            table.add_row(label(log.arms[row]), *(cell(row, key) for key in chosen))
         return table
 
-    print_in_parts(console, table_of, headings)
+    print_in_parts(console, table_of, list(headings))
     _more(console, max(len(log.arms), len(log.contexts)))
 
 

@@ -187,6 +187,17 @@ class Programs:
 
     def highest_scale(self, amounts: Floats) -> float:
         """A scale above which the floors surely conflict."""
+        asked = amounts.tobytes()
+        if asked not in self._highest_scales:
+            self._highest_scales[asked] = self._highest_scale(amounts)
+        return self._highest_scales[asked]
+
+    @cached_property
+    def _highest_scales(self) -> dict[bytes, float]:
+        """What was found before: each price asks again."""
+        return {}
+
+    def _highest_scale(self, amounts: Floats) -> float:
         owed = np.flatnonzero(amounts > 0.0)
         if not owed.size:
             return np.inf
@@ -227,15 +238,24 @@ class Programs:
         amounts, less, plain = self.floors.amounts, self.without(*rows), self.worlds.plain_means
         before, after = self.value(plain, less), self.value(plain)
         middle = np.nan if before == -np.inf else max(before - after, 0.0)
-        keeping, others = (self.cautious(one, plain) for one in (amounts, less))
+        keeping, others = self._keeping, self.cautious(less, plain)
         low, high = 0.0, np.inf
         if keeping is not None:
             high = max(min(self._gap(keeping, prices, less) for prices in self._prices(less)), 0.0)
         if others is not None:
-            low = max(0.0, *(-self._gap(others, prices, amounts) for prices in self._prices(amounts)))
+            low = max(0.0, *(-self._gap(others, prices, amounts) for prices in self._prices_of_all))
             if self.highest_scale(amounts) < 1.0:
                 low = np.inf
         return low, middle, high
+
+    @cached_property
+    def _keeping(self) -> Floats | None:
+        """A plan that surely keeps all floors, good by the log's means."""
+        return self.cautious(self.floors.amounts, self.worlds.plain_means)
+
+    @cached_property
+    def _prices_of_all(self) -> list[Floats]:
+        return self._prices(self.floors.amounts)
 
     def _floors(self, amounts: Floats) -> Floors:
         return Floors(self.floors.arms, np.array(amounts), self.floors.groups)

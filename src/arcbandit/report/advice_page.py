@@ -17,6 +17,7 @@ from arcbandit.report.page import PAGE_SUFFIX, document, panel, table_of, table_
 from arcbandit.showing import html_heat_map, number, short
 
 MOST_ROWS = 40  # of a chart of arms
+MOST_ARMS_OF_A_MAP = 20  # with more, those that are never played are left out
 LONGEST_NAME = 28
 LEAST_SPAN = 0.12  # of the width of a chart, for the name of a stretch to fit
 MORE_STYLE = """
@@ -53,7 +54,7 @@ def advice_page(advice: Advice, times: Sequence[LearningTime] | None = None, *, 
     )
     sections = [
         f'<header><h1>{escape(in_one_sentence(advice))}</h1><p class="quiet">{lead}</p></header>',
-        _picture(promise_chart(advice)),
+        _promises(advice),
         _plan(advice),
         _revenue(advice),
         _scales(advice),
@@ -71,16 +72,8 @@ def promise_chart(advice: Advice) -> Chart:
     lines = [_dots("can be promised", promised, 0), _dots("earns now", [advice.earned[row].plain for row in rows], 1)]
     if advice.promises:
         lines.append(_dots("proposed floor", [_or_none(advice.floors.amounts[row]) for row in rows], 2))
-    fixed = "the other floors kept" if advice.promises else "nobody else being promised anything"
-    return _by_name(
-        advice,
-        lines,
-        [],
-        f"What can be promised to each, {fixed}",
-        "Largest promise: "
-        + "; ".join(f"{advice.floors.names[row]} {number(promise(one))}" for row, one in enumerate(promised))
-        + ".",
-    )
+    words = "; ".join(f"{advice.floors.names[row]} {number(promise(one))}" for row, one in enumerate(promised))
+    return _by_name(advice, lines, [], f"Largest promise: {words}.")
 
 
 def revenue_chart(advice: Advice) -> Chart:
@@ -95,7 +88,7 @@ def revenue_chart(advice: Advice) -> Chart:
         f"{name} {number(one.plain, 4)} ({number(one.low, 4)} to {number(one.high, 4)})"
         for name, one in zip(advice.floors.names, revenue, strict=False)
     )
-    return _by_name(advice, lines, revenue, "Revenue under the plan against the floor", f"Revenue: {words}.")
+    return _by_name(advice, lines, revenue, f"Revenue: {words}.")
 
 
 def scale_chart(advice: Advice) -> Chart:
@@ -126,11 +119,11 @@ def scale_chart(advice: Advice) -> Chart:
     )
 
 
-def _by_name(advice: Advice, lines: list[Line], intervals: Sequence[Interval], title: str, words: str) -> Chart:
+def _by_name(advice: Advice, lines: list[Line], intervals: Sequence[Interval], words: str) -> Chart:
     names = tuple(short(name, LONGEST_NAME) for name in advice.floors.names[:MOST_ROWS])
     guides = tuple(Line("", [one.low, one.high], [row, row]) for row, one in enumerate(intervals))
     return Chart(
-        title if not lines[1:] else "",
+        "",
         "revenue per round",
         "",
         tuple(lines),
@@ -154,8 +147,12 @@ def _or_none(floor: float) -> float | None:
     return float(floor) if floor > 0.0 else None
 
 
-def _picture(chart: Chart) -> str:
-    return f'<section class="picture">{panel(chart)}</section>'
+def _promises(advice: Advice) -> str:
+    fixed = "if the other floors are kept" if advice.promises else "if nobody else is promised anything"
+    text = f"What can be promised to each, {fixed}."
+    if len(advice.floors) > MOST_ROWS:
+        text += f" The first {MOST_ROWS} of {len(advice.floors):,} are shown."
+    return f'<section class="picture">{panel(promise_chart(advice))}<p class="quiet">{text}</p></section>'
 
 
 def _plan(advice: Advice) -> str:
@@ -170,16 +167,23 @@ def _plan(advice: Advice) -> str:
         f"keeps every floor with {share(advice.confidence)} confidence" if cautious else "keeps the floors only just"
     )
     text = f"This plan {keeps}." if advice.promises else "This plan earns the most by cautious means."
-    heat = html_heat_map(plan.allocation, log.arms, log.contexts, corner="share of rounds in", highest=1.0)
+    played = np.arange(len(log.arms))
+    if len(played) > MOST_ARMS_OF_A_MAP:
+        total = np.nan_to_num(plan.allocation) @ log.context_probabilities
+        played = np.argsort(-total, kind="stable")[: int((total > 0.0).sum())]
+        text += f" It plays {len(played):,} of {len(log.arms):,} arms."
+    names = [log.arms[arm] for arm in played]
+    heat = html_heat_map(plan.allocation[played], names, log.contexts, corner="share of rounds in", highest=1.0)
     return f'<section><h2>The plan</h2><p>{text}</p><div class="heat">{heat}</div></section>'
 
 
 def _revenue(advice: Advice) -> str:
     if advice.plan is None:
         return ""
+    title = "Revenue against floors" if advice.promises else "Revenue"
     text = "Dots are revenue by the log's means, grey lines their intervals."
     return (
-        f'<section class="picture"><h2>Revenue against floors, if the plan is followed</h2><p class="quiet">{text}</p>'
+        f'<section class="picture"><h2>{title}, if the plan is followed</h2><p class="quiet">{text}</p>'
         f"{panel(revenue_chart(advice))}</section>"
     )
 
@@ -200,6 +204,8 @@ def _scales(advice: Advice) -> str:
 
 def _floors(advice: Advice) -> str:
     header = ["", "floor", "can be promised", "earns now", "could earn at most", "price of its floor"]
+    if not advice.promises:
+        header = [header[0], *header[2:-1]]
     rows = []
     for row, name in enumerate(advice.floors.names):
         price = advice.prices[row]
@@ -210,6 +216,8 @@ def _floors(advice: Advice) -> str:
             _range(advice.most[row]),
             "cannot be kept" if price.low == math.inf else _range(price),
         ]
+        if not advice.promises:
+            cells = cells[1:-1]
         rows.append(table_row(name, cells, header))
     return f"<section><h2>In numbers</h2>{table_of('instance', header, rows)}</section>"
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from arcbandit import GroupFloor, LogStatistics, advise, learning_times
 from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.floors import Floors
-from arcbandit.logs import box
+from arcbandit.logs import evidence
 from arcbandit.logs.confidence import Bounds, share_bounds, student_bounds
 from arcbandit.logs.programs import Programs, Worlds
 from tests.long import how_many
@@ -181,7 +181,7 @@ class TestCoverage:
 
         world = World(0)
         truth = Truth(world.revenue, world.floors)
-        monkeypatch.setattr(box, "student_bounds", narrow)
+        monkeypatch.setattr(evidence, "student_bounds", narrow)
         random = np.random.default_rng(19)
         failures = sum(bool(misses(world, truth, world.advice(world.log(random)))) for _ in range(10))
         assert failures > binom.ppf(1 - FALSE_ALARM, 10, 0.05)

@@ -15,7 +15,8 @@ from arcbandit.cli.wording import decimals_of, figures, label, percent
 from arcbandit.report.advice_words import in_one_sentence, remarks, told_rounds
 
 if TYPE_CHECKING:
-    from arcbandit.logs.advice import Advice, Interval
+    from arcbandit.logs.advice import Advice
+    from arcbandit.logs.answers import Interval
     from arcbandit.logs.learning_time import LearningTime
 
 MOST_ROWS = 40

@@ -1,8 +1,8 @@
 """Logs of decisions that were made: read where they lie, and what follows from them.
 
 `sources` opens a log as one Ibis table, `aggregation` reduces it to sums per arm and context in one query, `bad_rows`
-says what is wrong with it, and `reading` puts them together as `LogStatistics`. `confidence` and `box` bound what the
-statistics leave possible, `programs` what follows for plans, and `advice` tells it.
+says what is wrong with it, and `reading` puts them together as `LogStatistics`. `evidence` bounds what these leave
+possible, `programs` what follows for plans, and `advice` tells it.
 """
 
 from arcbandit.logs.bad_rows import BadRows

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.floors import Floors, GroupFloor, named_groups
 from arcbandit.inputs.values import instance_of, is_real, known_name, non_negative, shown, whole
-from arcbandit.logs.box import Evidence
+from arcbandit.logs.answers import AdvisedPlan, Curve, Feasibility, Interval, intervals_of, plain_data
 from arcbandit.logs.confidence import Bounds
+from arcbandit.logs.evidence import Evidence
 from arcbandit.logs.programs import Conflict, Programs, Worlds
 from arcbandit.logs.statistics import LogStatistics
 from arcbandit.planning import Plan
@@ -27,41 +28,6 @@ SMALLEST_DELTA = 1e-6  # beyond this, nobody should believe the assumptions
 HALVINGS = 25
 VIEWS = ("pessimistic", "plain", "optimistic")
 Verdict = Literal["feasible", "infeasible", "undecided"]
-
-
-class Interval(NamedTuple):
-    """A number as the log has it, and the ends of its interval."""
-
-    low: float
-    plain: float
-    high: float
-
-
-class Feasibility(NamedTuple):
-    """How sure one can be that the floors can be met together, and that they cannot.
-
-    Each is the largest confidence at which the log shows it: 0 where it does not even at a confidence of one half.
-    """
-
-    feasible: float
-    infeasible: float
-
-
-class AdvisedPlan(NamedTuple):
-    """Shares of each context by arm, with what all earn together and what each arm or group earns."""
-
-    allocation: Floats  # K x C; NaN in contexts of which nothing is known
-    value: Interval
-    revenue: list[Interval]
-
-
-class Curve(NamedTuple):
-    """What the best plan earns if all floors are multiplied by a number; NaN where they cannot be met."""
-
-    scales: Floats
-    low: Floats
-    plain: Floats
-    high: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,7 +81,7 @@ class Advice:
         """What each arm or group earns now, as the log chose arms; NaN ends where there are too few rows."""
         low, high = self.evidence.earned(self.delta)
         by_floor = self.floors.by_floor
-        return _intervals(by_floor(low), by_floor(self.statistics.arm_revenue), by_floor(high))
+        return intervals_of(by_floor(low), by_floor(self.statistics.arm_revenue), by_floor(high))
 
     @cached_property
     def most(self) -> list[Interval]:
@@ -123,7 +89,7 @@ class Advice:
         worlds, find = self._worlds, self.programs.most
         low = np.array([worlds.least(row) for row in find(worlds.means.low)])
         high = np.array([worlds.most(row) for row in find(worlds.means.high)])
-        return _intervals(low, find(worlds.plain_means) @ worlds.plain_mix, high)
+        return intervals_of(low, find(worlds.plain_means) @ worlds.plain_mix, high)
 
     @cached_property
     def largest_floors(self) -> list[Interval]:
@@ -226,7 +192,7 @@ class Advice:
         """What is earned if these shares of each context are given to the arms."""
         programs, worlds = self.programs, self._worlds
         by_context = [(means * shares).sum(axis=0) for means in (worlds.means.low, worlds.means.high)]
-        revenue = _intervals(programs.guaranteed(shares), programs.earned(shares), programs.conceivable(shares))
+        revenue = intervals_of(programs.guaranteed(shares), programs.earned(shares), programs.conceivable(shares))
         plain = float(programs.earned(shares)[: len(self.floors.arms)].sum())
         value = Interval(worlds.least(by_context[0]), plain, worlds.most(by_context[1]))
         return AdvisedPlan(np.where(self.known_contexts, shares, math.nan), value, revenue)
@@ -313,7 +279,7 @@ class Advice:
             "curve": curve._asdict(),
             "bad_rows": [bad.to_dict() for bad in log.bad_rows],
         }  # fmt: skip
-        plain: dict[str, Any] = _plain(document)
+        plain: dict[str, Any] = plain_data(document)
         return plain
 
     def __repr__(self) -> str:
@@ -379,10 +345,6 @@ def advise(
     return Advice(evidence, floors, float(confidence))
 
 
-def _intervals(low: Floats, plain: Floats, high: Floats) -> list[Interval]:
-    return [Interval(*map(float, ends)) for ends in zip(low, plain, high, strict=True)]
-
-
 def _largest_confidence(shown_at: Any) -> float:
     """The largest confidence at which something is shown that is the easier to show the larger delta is.
 
@@ -397,14 +359,3 @@ def _largest_confidence(shown_at: Any) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if shown_at(math.exp(middle)) else (middle, high)
     return 1.0 - math.exp(high) / 2
-
-
-def _plain(value: Any) -> Any:
-    """Lists, names and numbers; None for what JSON has no number for."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -7,7 +7,8 @@ from html import escape
 
 import numpy as np
 
-from arcbandit.logs.advice import Advice, Interval
+from arcbandit.logs.advice import Advice
+from arcbandit.logs.answers import Interval
 from arcbandit.logs.learning_time import LearningTime
 from arcbandit.report.advice_words import in_one_sentence, promise, remarks, share, told_rounds
 from arcbandit.report.charts import Chart, Line

@@ -38,10 +38,11 @@ class World:
         self.rows = int(random.integers(1_500, 6_000))
         self.revenue = self.mix * self.means
         reach = np.maximum(self.revenue, 0.0).sum(axis=1)
-        # From floors that are easily met to some that cannot be.
         wanted = random.choice([0.0, 1.0], p=[0.25, 0.75], size=n_arms)
         self.floors = reach * random.uniform(0.1, 0.6, size=n_arms) * wanted
         self.floors[0] = max(self.floors[0], 0.05)
+        if seed % 4 == 1:  # cannot be met, but not by far
+            self.floors *= 1.15 * best(self.revenue, self.floors, scale=True)
 
     def log(self, random):
         cells = random.multinomial(self.rows, (self.mix * self.chosen).ravel() / (self.mix * self.chosen).sum())

@@ -53,7 +53,16 @@ def test_docstring_examples_give_what_they_show(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["differences.md", "in-production.md", "many-epochs.md", "priced-lp.md", "theory.md", "tutorial.md"]
+    "name",
+    [
+        "differences.md",
+        "from-a-log.md",
+        "in-production.md",
+        "many-epochs.md",
+        "priced-lp.md",
+        "theory.md",
+        "tutorial.md",
+    ],
 )
 def test_examples_of_the_documentation_give_what_they_show(name, monkeypatch):
     """A page that shows a number is an assertion; paths in it are those of the repository."""

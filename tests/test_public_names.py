@@ -5,7 +5,7 @@ import pytest
 
 import arcbandit
 
-HEAVY = ["numba", "highspy", "scipy", "polars", "pyarrow", "rich", "narwhals", "pandas"]
+HEAVY = ["numba", "highspy", "scipy", "polars", "pyarrow", "rich", "narwhals", "pandas", "ibis", "duckdb"]
 
 
 @pytest.mark.parametrize("name", arcbandit.__all__)

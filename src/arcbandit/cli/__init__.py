@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from arcbandit import __version__
-from arcbandit.cli import benchmark, instances, plan, policies, reproduce, simulate, warm_up
+from arcbandit.cli import advise, benchmark, evaluate, fit, instances, plan, policies, reproduce, simulate, warm_up
 from arcbandit.errors import ArcbanditError, InvalidInputError
 
 ANSWERED = 0
@@ -31,6 +31,9 @@ app.command(plan.plan)
 app.command(instances.instances)
 app.command(simulate.simulate)
 app.command(policies.policies)
+app.command(advise.advise)
+app.command(fit.fit)
+app.command(evaluate.evaluate)
 app.command(warm_up.warm_up)
 app.command(reproduce.reproduce)
 app.command(benchmark.benchmark)

@@ -226,11 +226,11 @@ def configured_policies(choices: Sequence[str], memory: "float | Window | None")
     for choice in choices:
         if choice in configured:
             raise InvalidInputError(f"--policy {choice} must be given only once.")
-        configured[choice] = _policy(choice, memory)
+        configured[choice] = policy_of(choice, memory)
     return configured
 
 
-def _policy(choice: str, memory: "float | Window | None") -> "Policy":
+def policy_of(choice: str, memory: "float | Window | None" = None) -> "Policy":
     """The policy named with its dials, as in linear-program:caution=-0.5,optimism=1."""
     from arcbandit.policies.registry import POLICIES
     from arcbandit.simulation.clairvoyant import CLAIRVOYANTS

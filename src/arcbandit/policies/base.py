@@ -16,7 +16,7 @@ from arcbandit.floors import Floors, GroupFloor
 from arcbandit.inputs.arrays import availability
 from arcbandit.inputs.values import LARGEST_NUMBER, amount, items, non_negative, shown, truth, whole
 from arcbandit.instance import Instance
-from arcbandit.policies import changes, growth, merging, snapshot
+from arcbandit.policies import changes, growth, merging, snapshot, totals
 from arcbandit.policies.admission import NEW, column_finder, require_at_work, with_admitted
 from arcbandit.policies.budget import KNOWN_AFTER, NO_BUDGET
 from arcbandit.policies.configuration import Configuration, configured, shown_dials
@@ -517,6 +517,21 @@ class Policy(metaclass=PolicyType):
             )
         truth("count_contexts", count_contexts)
         self._take_in(self._with_new(given, columns), rows, values, "count_contexts", count_contexts)
+
+    @locked
+    def update_from_totals(self, counts: "Table", sums: "Table", squares: "Table") -> None:
+        """Learn from many rewards by the number, the sum and the sum of squares of those of each pair, K x C each.
+
+        Their contexts are counted as seen. It is as if all had come one by one, up to rounding. A rule that keeps more
+        than counts and means, or forgets, depends on the order of rewards and is refused.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], contexts=1)
+        >>> policy.update_from_totals([[3], [1]], [[1.5], [0.2]], [[0.8], [0.04]])
+        >>> policy.pulls().ravel().tolist(), policy.round_number
+        ([3.0, 1.0], 5)
+        """
+        self._become(totals.with_totals(self._state, counts, sums, squares))
 
     def _take_in(
         self,

@@ -30,7 +30,7 @@ class Seen(NamedTuple):
     counters: NDArray[np.int64]  # decisions and rewards
 
 
-def refuse_memory(kind: "type[Policy]") -> None:
+def refuse_memory(kind: "type[Policy]", to: str = "be merged") -> None:
     """Refuse a rule that keeps more than the statistics."""
     if kind.keeps_averages:
         return
@@ -39,7 +39,7 @@ def refuse_memory(kind: "type[Policy]") -> None:
     kept = [row.name.lower() for part in parts for row in part or ()]
     if kept:
         raise InvalidInputError(
-            f"{kind.__name__} cannot be merged: what it keeps from round to round ({', '.join(kept)}) does not add up."
+            f"{kind.__name__} cannot {to}: what it keeps from round to round ({', '.join(kept)}) does not add up."
         )
 
 

@@ -89,6 +89,11 @@ def page(results: Results, title: str = "Simulation") -> str:
         f"<section><h2>Settings</h2>{_settings(results)}</section>",
         f"<section><h2>Instance</h2>{_instance(Instance.from_dict(results.settings['instance']))}</section>",
     ]
+    return document(title, sections)
+
+
+def document(title: str, sections: Iterable[str], more_style: str = "") -> str:
+    """A whole page of these sections, those that are empty left out, which loads nothing from anywhere."""
     body = "\n".join(section for section in sections if section)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -98,7 +103,7 @@ def page(results: Results, title: str = "Simulation") -> str:
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <title>{escape(title)}</title>
 <style>
-{STYLE}
+{STYLE}{more_style}
 </style>
 </head>
 <body>
@@ -203,10 +208,11 @@ def _legend(results: Results) -> str:
 
 def _panels(results: Results) -> str:
     charts = (simulation_chart(results, metric, logarithmic) for metric in DRAWN for logarithmic in (False, True))
-    return "\n".join(_panel(chart) for chart in charts)
+    return "\n".join(panel(chart) for chart in charts)
 
 
-def _panel(chart: Chart) -> str:
+def panel(chart: Chart) -> str:
+    """A chart as a figure of a page, with its words."""
     content = base64.b64encode(chart_file(chart, ".svg")).decode()
     return f'<figure><img alt="{escape(alt_text(chart))}" src="data:image/svg+xml;base64,{content}"></figure>'
 

@@ -59,7 +59,7 @@ class TestTheAnswer:
         output = answer_to("nu", *SHORT, capsys=capsys)
         rows = [line.split() for line in output.splitlines() if "±" in line and "half" not in line]
         names = [row[1] if row[0] == "*" else row[0] for row in rows]
-        assert names == ["blp", "olp", "oplp"]
+        assert names == ["priced-lp", "olp", "oplp"]
         assert [row[0] for row in rows].count("*") == 1
         assert "2 epochs of 300 rounds, seed 0" in output
         for words in ("revenue lost against the best plan", "what the floors lacked", "lowest mean R + V"):

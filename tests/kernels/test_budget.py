@@ -37,7 +37,7 @@ def statistics_of(pulls):
 
 
 def budget_of(share):
-    return make_budget(share, 5, make_planner(3, 4, 3, 1), 3, np.zeros(6, dtype=np.int64))
+    return make_budget(share, 5, make_planner(3, 4, 3, 1), (), 3, np.zeros(6, dtype=np.int64))
 
 
 def test_known_pairs_are_playable_and_all_where_nothing_is_known():

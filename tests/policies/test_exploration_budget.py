@@ -227,7 +227,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("kind", each_of([OPLP], [OLP, OPLP, BLP, Greedy, ThompsonLP]))
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("settings", each_of([{}, {"replan": 7, "memory": 60}], SETTINGS), ids=str)
 @pytest.mark.parametrize("delay", each_of([None], [None, Delay(mean=10, lost=0.1)]))
 def test_the_loop_keeps_the_budget_as_a_policy_at_work_does(kind, settings, delay):
     limited = []

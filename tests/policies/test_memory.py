@@ -34,7 +34,11 @@ NU = paper_instance("nu")
 
 
 @pytest.mark.parametrize("kind", each_of([OPLP, ThompsonLP], [OLP, OPLP, BLP, Greedy, ThompsonLP]))
-@pytest.mark.parametrize("settings", [{}, {"replan": 7}, {"estimate_contexts": True}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    each_of([{"replan": 7, "estimate_contexts": True}], [{}, {"replan": 7}, {"estimate_contexts": True}]),
+    ids=str,
+)
 @pytest.mark.parametrize("delay", each_of([Delay(mean=10, lost=0.1)], [None, Delay(mean=10, lost=0.1)]))
 def test_the_loop_forgets_as_a_policy_at_work_does(kind, settings, delay):
     play_beside(make_task(kind(memory=40, **settings), NU, 300, delay=delay))

@@ -33,6 +33,7 @@ from arcbandit.policies.forgetting import LONGEST_WINDOW
 from arcbandit.policies.learner import Outcome
 from arcbandit.simulation import run
 from arcbandit.simulation.epoch import play_task
+from tests.long import each_of
 from tests.simulation.twins import make_task, play_beside
 
 NU = paper_instance("nu")
@@ -80,17 +81,22 @@ class Recount:
         np.testing.assert_allclose(statistics[ByPair.MEAN], means, rtol=1e-13, atol=1e-13)
 
 
+# Each is a loop of its own to compile.
+WINDOWED_LOOPS = [
+    (OLP, {}, None),
+    (BLP, {"estimate_contexts": True, "replan": 7}, Delay(mean=10, lost=0.1)),
+    (BLP, {"replan": 7}, None),
+    (BLP, {"estimate_contexts": True}, Delay(mean=10, lost=0.1)),
+    (Greedy, {"estimate_contexts": True, "replan": 3}, None),
+    (ThompsonLP, {}, Delay(5)),
+    (OLP, {"noise_scale": "estimate"}, None),
+]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "settings", "delay"),
-    [
-        (OLP, {}, None),
-        (BLP, {"replan": 7}, None),
-        (BLP, {"estimate_contexts": True}, Delay(mean=10, lost=0.1)),
-        (Greedy, {"estimate_contexts": True, "replan": 3}, None),
-        (ThompsonLP, {}, Delay(5)),
-        (OLP, {"noise_scale": "estimate"}, None),
-    ],
+    each_of(WINDOWED_LOOPS[:2], WINDOWED_LOOPS),
     ids=str,
 )
 def test_the_loop_has_the_window_of_a_policy_at_work(kind, settings, delay):

@@ -13,6 +13,8 @@ import arcbandit
 from arcbandit import (
     OLP,
     ArcbanditError,
+    Clairvoyant,
+    ClairvoyantWithMargins,
     Delay,
     Drift,
     GroupFloor,
@@ -27,9 +29,11 @@ from arcbandit import (
     advise,
     analyse,
     audit,
+    audit_guarantee,
     compare,
     evaluate,
     fit,
+    guarantee_bound,
     latex_table,
     learning_times,
     paper_instance,
@@ -311,6 +315,27 @@ TARGETS = {
             getattr(ANALYSIS, name), {"active_set": ActiveSet(frozenset({0}), frozenset())}, lambda found: found
         )
         for name in ("candidate", "feasibility_gap", "performance_sensitivity_of", "performance_gap", "gap")
+    },
+    "Analysis.learning_limit": Target(
+        analyse(paper_instance("nu")).learning_limit,
+        {"horizon": 100, "violation_weight": 1.0},
+        lambda found: numbers(found.total),
+    ),
+    "guarantee_bound": Target(
+        guarantee_bound,
+        {"instance": SMALL, "horizon": 100, "largest_price": 1.0},
+        lambda found: numbers(found.total),
+    ),
+    "audit_guarantee": Target(
+        audit_guarantee,
+        {"instance": SMALL, "policy": OLP(guarantee=True), "horizon": 3, "epochs": 1, "seed": 0},
+        lambda found: numbers(found.certified),
+    ),
+    **{
+        kind.__name__: Target(
+            kind.of, {"instance": paper_instance("nu")}, lambda made: sound_allocation(made.allocation())
+        )
+        for kind in (Clairvoyant, ClairvoyantWithMargins)
     },
     "Analysis.gap of floors": Target(
         lambda floors, pairs: ANALYSIS.gap(ActiveSet(floors, pairs)),
@@ -601,6 +626,7 @@ def test_every_public_callable_is_among_the_targets():
     made_by_us = {"Analysis", "Audit", "Decision", "Plan", "PlanStatus", "Policy", "Summary", "Trace", "__version__"}
     made_by_us |= {"Advice", "BadRows", "Evaluation", "LearningTime", "LogStatistics", "Replay"}
     made_by_us |= {"Configuration", "Decisions", "QuickPlan", "Comparison", "Status"}
+    made_by_us |= {"GuaranteeAudit", "GuaranteeBound", "LearningLimit", "LedgerStatus"}
     made_by_us |= {"KNOWN_AFTER", "SERVICE_EXPLORATION_BUDGET"}  # numbers
     modules = {"checks", "rules"}  # given junk in tests/test_checks.py; what rules import are kernels
     callables = {name for name in arcbandit.__all__ if not name.endswith(("Error", "Warning"))} - made_by_us - modules

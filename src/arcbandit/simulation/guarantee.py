@@ -121,6 +121,7 @@ def audit_guarantee(
     0
     """
     instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
+    instance_of("policy", policy, Configuration, ", such as BLP(guarantee=True)")
     horizon, epochs = whole("horizon", horizon, 1, LONGEST_HORIZON), whole("epochs", epochs, 1)
     found = [_audited_epoch(instance, policy, horizon, whole("seed", seed, 0), epoch) for epoch in range(epochs)]
     return GuaranteeAudit(

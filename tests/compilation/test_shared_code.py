@@ -112,6 +112,20 @@ def test_an_entry_whose_shared_code_is_gone_or_damaged_is_compiled_again(call, o
 
 
 @pytest.mark.slow
+def test_code_of_two_processes_that_compiled_at_once_fits_together(call, folder, objects):
+    """Each leaves its code and its record of it, and the last one wins: not of both the same one."""
+    kept = {path: path.read_bytes() for path in objects()}
+    for path in (folder / "cache").rglob("shared.*"):
+        path.unlink()
+    call("two", "one")  # numbers kernels in another order
+    for path, data in kept.items():
+        path.write_bytes(data)
+    for path in (folder / "cache").rglob("shared.two*"):
+        path.unlink()
+    assert call("one", "two") == [f"{GIVES['one']} 1 0", f"{GIVES['two']} 0 0"]
+
+
+@pytest.mark.slow
 def test_an_edit_of_shared_code_is_followed_and_other_types_are_told_apart(call, folder):
     edited = SHARED.replace("x * x", "x * x + 100.0")
     edited += "\n@entry_kernel\ndef three(values):\n    return between(values, 3) + values[0]\n"

@@ -21,7 +21,15 @@ from numba.core.untyped_passes import InlineClosureLikes
 
 from arcbandit.compilation.cache import cache_folder, cache_on_disk
 from arcbandit.compilation.fingerprint import fingerprint
-from arcbandit.compilation.shared_code import NOTHING, keep_code, load_by, rebuild_caller, rebuild_shared, symbol_of
+from arcbandit.compilation.shared_code import (
+    NOTHING,
+    environment_of,
+    keep_code,
+    load_by,
+    rebuild_caller,
+    rebuild_shared,
+    symbol_of,
+)
 
 # Stages for what kernels do not use: closures, and whole-array expressions.
 NEEDLESS_STAGES = (InlineClosureLikes, NopythonRewrites)
@@ -183,10 +191,12 @@ class SharedLibrary(EntryLibrary):
 
 
 class SharedLower(Lower):
-    """Lowers a function under a name that is the same in every process."""
+    """Lowers a function under names that are the same in every process."""
 
     def __init__(self, context: Any, library: Any, fndesc: Any, func_ir: Any, *arguments: Any, **named: Any) -> None:
         fndesc.mangled_name = symbol_of(func_ir.func_id.func, fndesc.argtypes)
+        # Of two processes that compile it at once, the code on disk may be of one, and what Numba caches of the other.
+        fndesc.env_name = environment_of(fndesc.mangled_name)
         super().__init__(context, library, fndesc, func_ir, *arguments, **named)
 
 

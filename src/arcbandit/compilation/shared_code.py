@@ -35,6 +35,11 @@ def symbol_of(function: Callable[..., Any], argument_types: tuple[Any, ...]) -> 
     return f"_ZN{len(name)}{name}Ev"
 
 
+def environment_of(symbol: str) -> str:
+    """The name of what Numba keeps beside a kernel's code, in its own form."""
+    return f"_ZN08NumbaEnv{symbol.removeprefix('_ZN')}"
+
+
 def _file_of(symbol: str) -> Path | None:
     found = SYMBOL.fullmatch(symbol.encode())
     folder = cache_folder(found[1].decode()) if found else None

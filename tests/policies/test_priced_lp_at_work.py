@@ -224,8 +224,7 @@ ONE_BY_ONE = [
 @pytest.mark.skipif(not LONG, reason="compiling each of these loops takes half a minute: they are part of test-long")
 @pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
 @pytest.mark.parametrize("settings", [ALL_AT_ONCE, *ONE_BY_ONE], ids=str)
-@pytest.mark.parametrize("budget", [0.1, 1.0])
-@pytest.mark.parametrize("delay", [None, Delay(mean=10, lost=0.1)], ids=["at once", "late"])
+@pytest.mark.parametrize(("budget", "delay"), [(0.1, None), (1.0, Delay(mean=10, lost=0.1))], ids=["at once", "late"])
 def test_the_loop_plays_as_a_policy_at_work_does(settings, budget, delay):
     policy = PricedLP(exploration_budget=budget, known_after=15, **settings)
     play_beside(make_task(policy, GROUPED, 300, delay=delay))

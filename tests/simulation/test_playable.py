@@ -279,7 +279,7 @@ class TestAnotherProblem:
 
     def test_the_command_line_says_so_in_one_sentence(self, capsys, monkeypatch):
         """Where a configuration of its own ever came to be such a policy."""
-        monkeypatch.setattr("arcbandit.cli.simulate._policy", lambda *_: policy("olp", [0.1, 0.1], [0.5, 0.5]))
+        monkeypatch.setattr("arcbandit.cli.simulate.policy_of", lambda *_: policy("olp", [0.1, 0.1], [0.5, 0.5]))
         assert main(["simulate", "nu", "--policy", "olp"]) == 2
         assert "policies must be made for the problem" in capsys.readouterr().err
 

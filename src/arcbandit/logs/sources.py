@@ -220,7 +220,7 @@ def _files_of(path: str) -> list[str]:
         folder.stat()
     except PermissionError:
         raise InvalidInputError(f"{path!r} must be a file or folder that may be read.") from None
-    except OSError:  # it does not exist, or is a pattern
+    except (OSError, ValueError):  # it does not exist, is a pattern, or can be no name of a file
         pass
     if folder.is_dir():
         inside = sorted(str(file) for file in folder.rglob("*") if file.is_file() and _is_log(file))

@@ -1,9 +1,11 @@
 """Kernels whose machine code others share, in this process and in the next ones."""
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from arcbandit.compilation import shared_code
 from tests.compilation.small_package import in_folder, lines, write_small_package
 
 SHARED = """
@@ -13,9 +15,13 @@ from arcbandit.compilation.compile import entry_kernel, kernel, rare_kernel, sha
 def squared(x):
     return x * x
 
+@rare_kernel
+def bounded(x):
+    return min(max(x, -1000.0), 1000.0)
+
 @shared_kernel
 def deep(pair):
-    return squared(pair[0]) - pair[1]
+    return bounded(squared(pair[0])) - pair[1]
 
 @shared_kernel
 def shared(values, factor):
@@ -123,6 +129,17 @@ def test_code_of_two_processes_that_compiled_at_once_fits_together(call, folder,
     for path in (folder / "cache").rglob("shared.two*"):
         path.unlink()
     assert call("one", "two") == [f"{GIVES['one']} 1 0", f"{GIVES['two']} 0 0"]
+
+
+def test_environments_of_kernels_inside_are_left_alone(monkeypatch):
+    """The code in this process may be another's, whose kernels have other names: to write to theirs would end it."""
+    symbol = "_ZN7example"
+    monkeypatch.setitem(shared_code.loaded, symbol, "loaded by a caller")
+    monkeypatch.setattr(shared_code, "_kept_code", lambda symbol: b"what a process kept")
+    target = SimpleNamespace(codegen=lambda: SimpleNamespace(_engine=None))
+    described = SimpleNamespace(mangled_name=symbol)
+    payload = (("library", "object", (b"code", b"")), described, "own", "signature", False, (), "", (), ("inner",))
+    assert shared_code.rebuild_shared(lambda target, payload: payload, target, payload)[2:] == (*payload[2:-1], ())
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from arcbandit import GroupFloor, Instance, PricedLP, Window, paper_instance, re
 from arcbandit.policies.learner import Outcome, Progress
 from arcbandit.policies.priced_lp import ByFloor, ByPairRow, FloorScratch, PairScratch, Total
 from arcbandit.simulation.delays import Delay
-from tests.long import LONG
+from tests.long import each_of
 from tests.policies.test_priced_lp import follow, twin_of
 from tests.reference.priced_lp import PricedTwin
 from tests.simulation.twins import make_task, play_beside
@@ -219,12 +219,20 @@ ONE_BY_ONE = [
 ]
 
 
+WITHIN_BUDGET, LATE = (0.1, None), (1.0, Delay(mean=10, lost=0.1))
+
+
+# Each is a loop of its own to compile, which takes half a minute.
 @pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.skipif(not LONG, reason="compiling each of these loops takes half a minute: they are part of test-long")
 @pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
-@pytest.mark.parametrize("settings", [ALL_AT_ONCE, *ONE_BY_ONE], ids=str)
-@pytest.mark.parametrize(("budget", "delay"), [(0.1, None), (1.0, Delay(mean=10, lost=0.1))], ids=["at once", "late"])
+@pytest.mark.parametrize(
+    ("settings", "budget", "delay"),
+    each_of(
+        [(ALL_AT_ONCE, *WITHIN_BUDGET)],
+        [(settings, *case) for settings in (ALL_AT_ONCE, *ONE_BY_ONE) for case in (WITHIN_BUDGET, LATE)],
+    ),
+    ids=str,
+)
 def test_the_loop_plays_as_a_policy_at_work_does(settings, budget, delay):
     policy = PricedLP(exploration_budget=budget, known_after=15, **settings)
     play_beside(make_task(policy, GROUPED, 300, delay=delay))

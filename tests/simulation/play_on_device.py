@@ -54,7 +54,7 @@ GPU = Sizes(
 LONG_SIMULATOR = GPU._replace(
     epochs=3, horizon=40, equal_plays=1.0, many_epochs=24, many_rounds=12, cpu_epochs=256, chunk=2
 )
-SIMULATOR = LONG_SIMULATOR._replace(means_of=("olp", "thompson-lp", "doc"), summary_checkpoints=1)
+SIMULATOR = LONG_SIMULATOR._replace(horizon=24, means_of=("olp", "thompson-lp", "doc"), summary_checkpoints=1)
 SIZES = {"gpu": GPU, "simulator": SIMULATOR, "long simulator": LONG_SIMULATOR}
 
 

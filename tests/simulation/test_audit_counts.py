@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from arcbandit import OLP, OPLP, GroupFloor, Instance, paper_instance
+from arcbandit import OLP, OPLP, paper_instance
 from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.oracle import analyse
@@ -14,6 +14,7 @@ from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_
 from arcbandit.simulation.loop import player_of
 from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.playable import playable
+from tests.simulation.twins import grouped
 
 ROUNDS = 600
 NEW = (
@@ -23,16 +24,6 @@ NEW = (
     Total.SHORTFALL_ABOVE_WIDTH,
     Total.OUTSIDE_ITS_SET,
 )
-
-
-def grouped():
-    """Three arms, two contexts, a floor for arms 1 and 2 and one for arms 2 and 3 together."""
-    return Instance(
-        [[3.0, 1.0], [1.0, 2.0], [0.5, 1.5]],
-        [0.3, 0.4, 0.0],
-        [0.5, 0.5],
-        group_floors=[GroupFloor("late", ("2", "3"), 0.8)],
-    )
 
 
 def counted(instance, policy, lean):

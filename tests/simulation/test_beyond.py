@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from arcbandit import GroupFloor, Instance, PricedLP, audit, paper_instance
+from arcbandit import PricedLP, audit, paper_instance
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.errors import InvalidInputError
 from arcbandit.policies.learner import Outcome
@@ -15,6 +15,7 @@ from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_
 from arcbandit.simulation.loop import player_of
 from arcbandit.simulation.metrics import FloorTotal, Total
 from tests.long import LONG
+from tests.simulation.twins import grouped
 
 ROUNDS = 3_000
 LOOKS = 200  # rounds that are looked at from outside
@@ -25,15 +26,6 @@ ALONE = pytest.mark.skipif(not LONG, reason="an audited loop of the priced LP wo
 def look_at(world, learner, t, outcome, performance, violation, meters):
     audit_identity(world, learner.problem, learner.allocation, performance, meters)
     audit_priced(world, learner, t, outcome, violation, meters)
-
-
-def grouped():
-    return Instance(
-        [[3.0, 1.0], [1.0, 2.0], [0.5, 1.5]],
-        [0.3, 0.4, 0.0],
-        [0.5, 0.5],
-        group_floors=[GroupFloor("late", ("2", "3"), 0.8)],
-    )
 
 
 @pytest.mark.long

@@ -14,10 +14,9 @@ from arcbandit.oracle import analyse
 from arcbandit.planning import plan
 from arcbandit.policies.registry import POLICIES
 from arcbandit.simulation.clairvoyant import CLAIRVOYANTS
-from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
-from arcbandit.simulation.loop import player_of
 from tests.long import LONG
 from tests.policies.test_contract import play_online
+from tests.simulation.twins import EPOCH, SEED, compiled_rounds, make_task
 
 HORIZON = 50_000
 
@@ -41,31 +40,12 @@ LOUD = Instance(
 )
 
 
-def task_of(configuration, instance, rounds):
-    return Task(
-        instance,
-        "clairvoyant",
-        configuration,
-        "gaussian",
-        None,
-        find_optimum(instance, None),
-        math.nan,
-        rounds,
-        4,
-        1,
-        np.array([rounds]),
-        0,
-    )
-
-
 def round_by_round(configuration, instance, rounds):
     """The policy of a compiled run after each round; its allocation is that of the round."""
-    task = task_of(configuration, instance, rounds)
-    bound = bind(task, configuration)
-    play = player_of(type(bound), make_run(make_world(task), bound.learner, task))
+    bound, _, play = compiled_rounds(make_task(configuration, instance, rounds))
     for t in range(1, rounds + 1):
         before = bound.learner.statistics.by_pair[:2].copy()
-        play(t, t)
+        play(t)
         yield before, bound
 
 
@@ -171,12 +151,12 @@ def test_a_weight_moves_loss_from_violation_to_regret():
 def test_online_it_plays_what_the_compiled_loop_plays():
     instance, rounds = nu_nominal(), 200
     played = list(round_by_round(ClairvoyantWithMargins(), instance, rounds))[-1][1]
-    online = ClairvoyantWithMargins(seed=4, epoch=1).for_instance(instance, horizon=rounds)
-    half = play_online(online, instance, 4, 1, rounds // 2)
+    online = ClairvoyantWithMargins(seed=SEED, epoch=EPOCH).for_instance(instance, horizon=rounds)
+    half = play_online(online, instance, SEED, EPOCH, rounds // 2)
     twin = copy.deepcopy(online)
     restored = ClairvoyantWithMargins.restore(online.snapshot())
     for goes_on in (online, twin, restored):
-        rest = play_online(goes_on, instance, 4, 1, rounds // 2, first=rounds // 2 + 1)
+        rest = play_online(goes_on, instance, SEED, EPOCH, rounds // 2, first=rounds // 2 + 1)
         assert len(half + rest) == rounds
         assert (goes_on.learner.statistics.by_pair == played.learner.statistics.by_pair).all()
         assert (goes_on.allocation() == played.allocation()).all()

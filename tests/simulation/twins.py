@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from arcbandit import GroupFloor, Instance
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.sampling import context_from_uniform
@@ -31,6 +32,16 @@ class Sums(NamedTuple):
     violation: float
     performance: float
     realised: float
+
+
+def grouped():
+    """Three arms, two contexts, a floor for arms 1 and 2 and one for arms 2 and 3 together."""
+    return Instance(
+        [[3.0, 1.0], [1.0, 2.0], [0.5, 1.5]],
+        [0.3, 0.4, 0.0],
+        [0.5, 0.5],
+        group_floors=[GroupFloor("late", ("2", "3"), 0.8)],
+    )
 
 
 def make_task(configuration, instance, rounds, **settings) -> Task:

@@ -103,14 +103,17 @@ def rebuild_caller(rebuild: Callable[..., Any], target: Any, payload: Any) -> An
 
 def rebuild_shared(rebuild: Callable[..., Any], target: Any, payload: Any) -> Any:
     """Load a shared kernel from Numba's cache, unless a caller has loaded it: a symbol may be defined only once."""
-    (name, _, (code, _)), fndesc, *rest = payload
+    (name, _, (code, _)), fndesc, *rest, _ = payload
     symbol = fndesc.mangled_name
     if not _load(target.codegen()._engine, symbol, code):
         return None
     if _kept_code(symbol) is None:  # without it, no process could load a caller
         _write(symbol, code)
     nothing = llvm.parse_assembly(NOTHING).as_bitcode()
-    return rebuild(target, ((name, "bitcode", nothing), fndesc, *rest))
+    # The last part are environments of the kernels inside, for errors that ours never raise. Of two processes that
+    # compiled at once, one may have kept its code and the other this payload, whose kernels have other numbers in their
+    # names: Numba would write to environments that are not there.
+    return rebuild(target, ((name, "bitcode", nothing), fndesc, *rest, ()))
 
 
 def load_by(compiled: Any, way: Callable[..., Any]) -> None:

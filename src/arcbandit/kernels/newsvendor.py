@@ -10,11 +10,12 @@ is paid anyway, the best margins satisfy, with one q for all floors,
 import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.normal import normal_density, normal_probability, normal_quantile
+from arcbandit.kernels.normal import ROOT_HALF, normal_density, normal_probability, normal_quantile
 from arcbandit.kernels.program import NO_FLOOR
 
 LEAST_MARGIN = -2.5  # in standard errors
 MOST_MARGIN = 2.5  # at a weight of 1
+MOST_PROBABILITY = 0.5 * math.erfc(-MOST_MARGIN * ROOT_HALF)
 MARGIN_PER_DECADE = 0.5  # of the weight
 CLOSE_ENOUGH = 1e-9  # Newton's steps get this small one step before the last
 MOST_STEPS = 100
@@ -22,8 +23,11 @@ MOST_STEPS = 100
 
 @kernel
 def most_margin(weight):
-    """The largest margin; the dearer a violation, the rarer one is worth a margin."""
-    return MOST_MARGIN + MARGIN_PER_DECADE * math.log10(max(1.0, weight))
+    """The largest margin, and its probability; the dearer a violation, the rarer one is worth a margin."""
+    if weight <= 1.0:
+        return MOST_MARGIN, MOST_PROBABILITY
+    most = MOST_MARGIN + MARGIN_PER_DECADE * math.log10(weight)
+    return most, normal_probability(most)
 
 
 @kernel
@@ -85,8 +89,7 @@ def write_margins(prices, errors, floors, cost, weight, start, margins):
 
     A floor without a price has the largest margin, which costs nothing.
     """
-    most = most_margin(weight)
-    most_probability = normal_probability(most)
+    most, most_probability = most_margin(weight)
     q = common_quantile(prices, errors, cost, weight, start, most, most_probability)
     for row in range(floors.shape[0]):
         margins[row] = 0.0

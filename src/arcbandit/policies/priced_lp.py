@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.allocation import write_allocation
+from arcbandit.kernels.coefficients import spread_over_arms
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.newsvendor import write_margins
 from arcbandit.kernels.planner import Place, SoftPlace, basis_of, forget_allocation, measures_now, set_leans
@@ -116,7 +117,7 @@ def shrink(learner, t):
     totals[Total.REFRESHED] = t
 
 
-@rare_kernel
+@kernel
 def write_means(learner):
     """Write the shrunk means, their pulls, and the revenues that the floors count: less their share of the margin."""
     by_pair, memory = learner.statistics.by_pair, learner.memory
@@ -201,12 +202,14 @@ def write_bonus(learner, t, exploration, whole):
     prices = learner.planner.workspace.by_arm[ByArm.PRICE]
     n_arms, n_contexts = learner.allocation.shape
     noise_scale = learner.settings[0].noise_scale
-    logarithm = 2.0 * math.log(2.0 * learner.allocation.size * t)
+    logarithm = 0.0  # that few rounds need
     write_visits(learner, t)
     for arm in range(n_arms):
         factor = (1.0 + prices[arm]) * exploration * noise_scale
         for context in range(n_contexts):
             if whole or learner.statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
+                if logarithm == 0.0:
+                    logarithm = 2.0 * math.log(2.0 * learner.allocation.size * t)
                 reach = math.sqrt(logarithm / scratch[PairScratch.PULLS, arm, context])
             else:
                 reach = reach_of(learner, arm, context)
@@ -237,7 +240,7 @@ def shortfall_price(t):
     return MOST_SHORTFALL_PRICE * (1.0 + math.log(t))
 
 
-@rare_kernel
+@kernel
 def plan_first(learner, t):
     """Solve the first program: (PlanStatus, revenue F, whether a floor is short). Its prices are written down."""
     planner, memory = learner.planner, learner.memory
@@ -265,7 +268,7 @@ def share_of_round(learner, t):
     return 1.0 - (1.0 - share) ** rounds if rounds > 1.0 else share
 
 
-@rare_kernel
+@kernel
 def keep_plan(learner, share):
     """Move the averages of plan and prices towards the first program's, and write the standard errors that follow."""
     planner, memory, problem = learner.planner, learner.memory, learner.problem
@@ -356,7 +359,7 @@ def write_between(basis, workspace, other, other_workspace, share, allocation):
                 allocation[arm, context] /= total
 
 
-@rare_kernel
+@kernel
 def plan_second(learner, t, earned):
     """Plan what explores most at the least cost in revenue and floors: (Outcome, what exploring costs)."""
     planner, memory = learner.planner, learner.memory
@@ -404,30 +407,37 @@ def plan_second(learner, t, earned):
 
 
 @kernel
-def index_of(learner, arm, context, radii):
-    """What a pair is worth at the first program's prices, by its mean and `radii` over the root of its plays."""
-    problem, memory = learner.problem, learner.memory
-    price = 0.0
-    for place in range(problem.arm_rows.shape[1]):
-        row = problem.arm_rows[arm, place] - 1
-        if row >= 0:
-            price += memory.scratch_by_floor[FloorScratch.PRICE, row]
+def index_of(learner, prices, arm, context, radii):
+    """What a pair is worth at prices of arms, shape (K,), by its mean and `radii` over the root of its plays."""
+    memory = learner.memory
     pulls = memory.scratch_by_pair[PairScratch.PULLS, arm, context]
     mean = memory.scratch_by_pair[PairScratch.MEAN, arm, context]
-    return (1.0 + price) * (mean + radii / math.sqrt(pulls))
+    return (1.0 + prices[arm]) * (mean + radii / math.sqrt(pulls))
+
+
+@kernel
+def has_few(learner, least):
+    """Whether a pair has less than `least` plays, be it available or not."""
+    pulls = learner.statistics.by_pair[ByPair.PULLS]
+    few = False
+    for arm in range(pulls.shape[0]):
+        for context in range(pulls.shape[1]):
+            few |= pulls[arm, context] < least
+    return few
 
 
 @rare_kernel
-def hold_counts(learner, t):
+def hold_counts(learner, t, least):
     """In contexts with pairs that have too few plays, and could be worth one, play one of these.
 
-    Too few are less than `count_floor` log(1 + t)^2. A pair could be worth a play if, with `count_reach` confidence
-    radii added, it is worth as much at the first program's prices as any other is by its mean.
+    Too few are less than `least`. A pair could be worth a play if, with `count_reach` confidence radii added, it is
+    worth as much at the first program's prices as any other is by its mean.
     """
     by_pair, available, allocation = learner.statistics.by_pair, learner.problem.available, learner.allocation
     dials = learner.dials[0]
-    least = dials.count_floor * math.log(1.0 + t) ** 2
     factor = dials.count_reach * learner.settings[0].noise_scale * math.sqrt(2.0 * math.log(2.0 * allocation.size * t))
+    prices = learner.planner.workspace.by_arm[ByArm.DUAL_ROW]  # that no step of the simplex method needs now
+    spread_over_arms(learner.problem, learner.memory.scratch_by_floor[FloorScratch.PRICE], prices)
     n_arms, n_contexts = allocation.shape
     for context in range(n_contexts):
         few = False
@@ -437,14 +447,15 @@ def hold_counts(learner, t):
             best = -math.inf
             for arm in range(n_arms):
                 if available[arm, context]:
-                    best = max(best, index_of(learner, arm, context, 0.0))
+                    worth = (1.0 + prices[arm]) * learner.memory.scratch_by_pair[PairScratch.MEAN, arm, context]
+                    best = max(best, worth)
             count = 0
             for arm in range(n_arms):
                 if available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least:
-                    count += 1 if index_of(learner, arm, context, factor) >= best else 0
+                    count += 1 if index_of(learner, prices, arm, context, factor) >= best else 0
             for arm in range(n_arms if count > 0 else 0):
                 held = available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least
-                held = held and index_of(learner, arm, context, factor) >= best
+                held = held and index_of(learner, prices, arm, context, factor) >= best
                 allocation[arm, context] = 1.0 / count if held else 0.0
 
 
@@ -482,7 +493,9 @@ def allocate(learner, context, t, stream):
     )
     outcome |= explore(learner)
     if dials.count_floor > 0.0 and learner.progress[Progress.ALL_PLAYED] != 0:
-        hold_counts(learner, t)
+        least = dials.count_floor * math.log(1.0 + t) ** 2
+        if has_few(learner, least):
+            hold_counts(learner, t, least)
     return outcome
 
 

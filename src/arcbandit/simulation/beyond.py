@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.coefficients import spread_over_arms
 from arcbandit.kernels.confidence import ByPair, radius_factor
-from arcbandit.kernels.program import NO_FLOOR
+from arcbandit.kernels.program import NO_FLOOR, ByArm
 from arcbandit.policies.learner import Outcome
 from arcbandit.policies.priced_lp import LEAST_PRIOR, FloorScratch, PairScratch, index_of
 from arcbandit.policies.priced_lp import Total as PricedTotal
@@ -60,14 +61,16 @@ def is_held(learner, t):
     n_arms, n_contexts = available.shape
     least = dials.count_floor * math.log(1.0 + t) ** 2
     factor = dials.count_reach * radius_factor(available.size, t, learner.settings[0].noise_scale)
+    prices = learner.planner.workspace.by_arm[ByArm.DUAL_ROW]  # that no step of the simplex method needs now
+    spread_over_arms(learner.problem, learner.memory.scratch_by_floor[FloorScratch.PRICE], prices)
     for context in range(n_contexts):
         best = -np.inf
         hopeful = -np.inf
         for arm in range(n_arms):
             if available[arm, context]:
-                best = max(best, index_of(learner, arm, context, 0.0))
+                best = max(best, index_of(learner, prices, arm, context, 0.0))
                 if by_pair[ByPair.PULLS, arm, context] < least:
-                    hopeful = max(hopeful, index_of(learner, arm, context, factor))
+                    hopeful = max(hopeful, index_of(learner, prices, arm, context, factor))
         if hopeful >= best:
             return True
     return False

@@ -11,6 +11,7 @@ from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
 from arcbandit.policies.budget import allocating_kernel
+from arcbandit.policies.calling import calling_kernel, kind_to_share
 from arcbandit.policies.learner import (
     Learner,
     Replan,
@@ -45,7 +46,7 @@ from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.world import World, draw_reward
 
 # Placeholders for a rule's kernels: `bound` gives each rule a copy of the loop with its own.
-rule_allocate: Any = None
+allocate_now: Any = None
 rule_learn: Any = None
 PLANS: bool = False
 PLAYS_BASES: bool = False
@@ -56,10 +57,14 @@ DELAYED: bool = False
 FORGETS: bool = False
 play_rounds: Any = None
 unpack: Any = None
+LEARNER_AT: int = 0
 
 
-def rounds(world, learner, meters, stream, first, last, record):
-    """Play the rounds `first` .. `last` and record the sums at the checkpoints among them."""
+def rounds(world, learner, meters, stream, first, last, record, numbers):
+    """Play the rounds `first` .. `last` and record the sums at the checkpoints among them.
+
+    `numbers` are those of the learner, for a rule that is called by them.
+    """
     place = 0
     while place < record.checkpoints.shape[0] and record.checkpoints[place] < first:
         place += 1
@@ -83,7 +88,7 @@ def rounds(world, learner, meters, stream, first, last, record):
                     observe_context(
                         learner.settings, learner.statistics, learner.problem.context_probabilities, context
                     )
-                outcome = rule_allocate(learner, context, t, here)
+                outcome = allocate_now(numbers, learner, context, t, here)
                 meters.compared[Compared.OUTCOME] = outcome
                 set_next_plan(learner, t)
         else:
@@ -91,7 +96,7 @@ def rounds(world, learner, meters, stream, first, last, record):
                 estimate_again(learner, learner.past)
             else:
                 observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
-            outcome = rule_allocate(learner, context, t, here)
+            outcome = allocate_now(numbers, learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
         if PLAYS_BASES:
@@ -149,7 +154,7 @@ def play(numbers, epoch, first, last):
     """Play rounds of an epoch of a packed run."""
     run = unpack(numbers)
     stream = Stream(run.stream.seed, epoch, 0)
-    play_rounds(run.world, run.learner, run.meters, stream, first, last, run.record)
+    play_rounds(run.world, run.learner, run.meters, stream, first, last, run.record, numbers[LEARNER_AT:])
 
 
 @functools.cache
@@ -162,16 +167,18 @@ def loop_of(
     delayed: bool = False,
     fades: bool = False,
     soft_floors: bool = False,
+    shared_by: Any = None,
 ) -> Any:
-    """The kernel `play_rounds(world, learner, meters, stream, first, last, record)` of a rule.
+    """The kernel `play_rounds(world, learner, meters, stream, first, last, record, numbers)` of a rule.
 
     What an audit counts is much to compile, so only the loop of an audited world has it; and only the loop of a rule
-    that does not plan in every round asks whether it is time to, only that of late rewards lets them wait.
+    that does not plan in every round asks whether it is time to, only that of late rewards lets them wait. Learners of
+    the kind `shared_by` share the code of `allocate`.
     """
     return bound(
         kernel,
         rounds,
-        rule_allocate=allocate,
+        allocate_now=calling_kernel(allocate, shared_by),
         rule_learn=learn,
         PLANS=plans,
         PLAYS_BASES=plans and not soft_floors,
@@ -189,8 +196,8 @@ def is_on_cadence(learner: Learner) -> bool:
 
 
 @functools.cache
-def _player(kind: Any, *of_loop: Any) -> Any:
-    return bound(entry_kernel, play, play_rounds=loop_of(*of_loop), unpack=unpacker(kind))
+def _player(kind: Any, learner_at: int, *of_loop: Any) -> Any:
+    return bound(entry_kernel, play, play_rounds=loop_of(*of_loop), unpack=unpacker(kind), LEARNER_AT=learner_at)
 
 
 def player_of(rule: Any, run: Run) -> Callable[..., None]:
@@ -200,9 +207,10 @@ def player_of(rule: Any, run: Run) -> Callable[..., None]:
     """
     numbers = packed(run)
     world = run.world
-    variants = (world.audited, is_on_cadence(run.learner), len(world.late) > 0, forgets(run.learner), rule.soft_floors)
-    allocate = allocating_kernel(rule.allocate, run.learner)
-    compiled = _player(kind_of(run), allocate, rule.learn, rule.plans, *variants).compiled
+    learner = run.learner
+    variants = (world.audited, is_on_cadence(learner), len(world.late) > 0, forgets(learner), rule.soft_floors)
+    of_loop = (allocating_kernel(rule.allocate, learner), rule.learn, rule.plans, *variants, kind_to_share(learner))
+    compiled = _player(kind_of(run), len(packed(world)), *of_loop).compiled  # the learner comes after the world
 
     def play_stretch(first: int, last: int, epoch: int = run.stream.epoch, _kept: Run = run) -> None:
         compiled(numbers, epoch, first, last)

@@ -56,7 +56,7 @@ def start_from(learner: Learner, instance: Instance, pulls: int, feature: str) -
     learner.progress[[Progress.DECISIONS, Progress.REWARDS]] = rewards
     learner.statistics.context_counts[:] = rewards / n_contexts
     if feature == "half-life":
-        restore_past(learner, {"context_counts": [0.0] * n_contexts})
+        restore_past(learner, {"context_counts": [0.0] * n_contexts, "earned": [0.0] * instance.n_arms})
     if feature == "window":
         pairs = np.tile(np.random.default_rng(7).permutation(instance.n_pairs), pulls)
         past = {
@@ -64,6 +64,7 @@ def start_from(learner: Learner, instance: Instance, pulls: int, feature: str) -
             "rounds": np.arange(1, rewards + 1),
             "arms": pairs // n_contexts,
             "contexts": pairs % n_contexts,
+            "earned": np.zeros(instance.n_arms),
             "summed": rewards // 2,
             "seen_rounds": [],
             "seen_contexts": [],

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from arcbandit import BLP, DOC, OPLP, GroupFloor, Window, restore
+from arcbandit import BLP, DOC, OPLP, Greedy, GroupFloor, Window, restore
 from arcbandit import policy as make_policy
 from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError, UnknownNameError
 from arcbandit.policies.learner import Outcome
@@ -77,8 +77,45 @@ class TestStatus:
             assert floor.earned_per_round == pytest.approx(floor.earned / 3000)
             assert floor.low < floor.expected < floor.high
         assert status.expected_revenue == pytest.approx(sum(floor.expected for floor in status.floors))
-        assert status.certificate.holds
+        assert status.best_certificate.holds
         assert status.plan_age == 0
+
+    def test_a_plan_by_the_means_is_proven_until_they_change(self):
+        policy = platform(kind=Greedy)
+        assert policy.status().certificate is None
+        serve(policy, 500)
+        policy.decide("tv")
+        assert policy.status().certificate.holds
+        status = policy.status()
+        assert status.expected_revenue == pytest.approx(status.best_revenue)
+
+    def test_what_a_plan_is_from_the_best_is_told(self):
+        """A plan that is kept for long falls behind the means; its gap is what the best plan earns more."""
+        policy = platform(0.0, 0.0, kind=Greedy, replan=100_000)
+        serve(policy, 50)
+        policy.decide("tv")
+        before = policy.status()
+        for _ in range(200):
+            policy.update("tv", "guest", -1.0)  # from the best in this context to the worst
+        after = policy.status()
+        assert before.certificate.value_error < after.certificate.value_error
+        assert not after.certificate.holds
+        probability = {context.name: context.probability for context in after.contexts}
+        size = sum(probability[pair.context] * pair.share * abs(pair.mean) for pair in after.pairs)
+        gap = after.best_revenue - after.expected_revenue
+        assert after.certificate.value_error == pytest.approx(gap / size, rel=1e-5)
+
+    def test_where_floors_cannot_be_met_what_is_missing_beyond_the_least_is_told(self):
+        policy = platform(5.0, 0.1, kind=Greedy)
+        with pytest.warns(FloorsOutOfReachWarning):
+            serve(policy, 300)
+        policy.decide("tv")
+        assert policy.status().certificate.shortfall_error < 0.001  # it plans with optimism, not by the means
+        policy.set_floor("house", 0.0)
+        policy.set_floor("guest", 5.0)  # the plan in force serves house alone
+        certificate = policy.status().certificate
+        assert certificate.shortfall_error > 0.01
+        assert policy.status().to_dict()["certificate"]["shortfall_error"] == certificate.shortfall_error
 
     def test_the_largest_floor_can_be_kept_and_no_larger_one(self):
         """By the true means guest can have phone for all that house's floor of 0.2 leaves: 2/3 of it, and tv."""

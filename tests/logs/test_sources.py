@@ -57,7 +57,7 @@ def test_folders_must_hold_files_of_one_kind(tmp_path, log):
         read_log(tmp_path)
     log[:10].write_csv(tmp_path / "a.csv")
     log[:10].write_parquet(tmp_path / "b.parquet")
-    with pytest.raises(InvalidInputError, match="all CSV or all Parquet"):
+    with pytest.raises(InvalidInputError, match="all CSV or all Parquet or all NDJSON"):
         read_log(tmp_path)
 
 

@@ -227,12 +227,13 @@ def _show_evaluation(console: "Console", found: "Evaluation") -> None:
         )
     resampled = any(estimate.bootstrap is not None for estimate in found.estimates.values())
     if found.heavy_weights:
-        trust = "" if resampled else ", and intervals that were not resampled may be too narrow"
-        console.print(f"Weights are heavy: one row has more than 1% of the sum of their squares{trust}.")
+        console.print("Weights are heavy: one row has more than 1% of the sum of their squares.")
+    if any(estimate.is_stretched for estimate in found.estimates.values()):
+        console.print("Intervals are stretched where few rows decide.")
     console.print()
     table = _table("estimator", "per round", "interval", *(["bootstrap"] if resampled else []), left=1)
     for name, estimate in found.estimates.items():
-        cells = figures([estimate.value, *estimate.intervals[-1], *_ends(estimate.bootstrap)])
+        cells = figures([estimate.value, *estimate.interval, *_ends(estimate.bootstrap)])
         ends = [f"{cells[1]} to {cells[2]}", f"{cells[3]} to {cells[4]}" if len(cells) > 3 else NOT_A_NUMBER]
         if math.isnan(estimate.value):
             cells, ends = [NOT_A_NUMBER], [NOT_A_NUMBER, NOT_A_NUMBER]

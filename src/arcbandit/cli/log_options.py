@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from arcbandit.logs.statistics import LogStatistics
 
 LOG_HELP = (
-    "A CSV or Parquet file, a folder of such files, a DuckDB database, or the URL of a database, such as "
+    "A CSV, Parquet or NDJSON file, a folder of such files, a DuckDB database, or the URL of a database, such as "
     "postgresql://host/shop."
 )
 
@@ -56,8 +56,8 @@ class LogOptions:
         Parameter(
             negative=(),
             show_default=False,
-            help="Leave out rows without an arm or a context, with a reward that is no number, or with a probability "
-            "outside (0, 1]; otherwise they are an error.",
+            help="Leave out rows without an arm or a context, with a reward that is no number, with a probability "
+            "outside (0, 1], or with the decision id of an earlier row; otherwise they are an error.",
         ),
     ] = False
 

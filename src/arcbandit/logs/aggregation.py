@@ -2,11 +2,21 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import LARGEST_NUMBER, truth
 from arcbandit.logs.columns import Columns
+from arcbandit.logs.repeats import (
+    REPEATED,
+    columns_to_compare,
+    distinct_numbers,
+    fit_into_bits,
+    marked,
+    range_of_numbers,
+    repeated_ids,
+)
 from arcbandit.logs.sources import OpenLog, first_line, import_ibis
 from arcbandit.notes import SECONDS_BEFORE_PROGRESS, ProgressLine, is_watched, tell
 
@@ -17,6 +27,7 @@ if TYPE_CHECKING:
 # A column of ids taken for arms must end with an error, not with a full memory.
 MOST_PAIRS = 10_000_000
 SECONDS_BETWEEN_LOOKS = 0.1
+ROWS_OF_A_LOOK = 100
 
 ARM, REWARD, PROBABILITY = "arm", "reward", "probability"
 ROWS = "rows"
@@ -38,7 +49,8 @@ def context_names(columns: Columns) -> list[str]:
 def renamed(log: OpenLog, columns: Columns, **others: Any) -> "ir.Table":
     """The rows with names of our own: the parts of the context, the arm, the reward, the probability if there is one.
 
-    Rewards and probabilities are floats. `others` are further columns.
+    Rewards and probabilities are floats. `others` are further columns. In a log whose decision ids repeat, `REPEATED`
+    says which rows are left out for it.
     """
     table = log.table
     keys = {own: table[name] for own, name in zip(context_names(columns), columns.context, strict=True)}
@@ -50,15 +62,25 @@ def renamed(log: OpenLog, columns: Columns, **others: Any) -> "ir.Table":
     numbers = {REWARD: as_number(log, REWARD, columns.reward)}
     if columns.probability is not None:
         numbers[PROBABILITY] = as_number(log, PROBABILITY, columns.probability)
-    return table.select(**keys, **numbers, **others)
+    if not log.repeats or columns.decision_id is None:
+        return table.select(**keys, **numbers, **others)
+    others |= columns_to_compare(log, columns.decision_id, columns.timestamp)
+    rows = table.select(**keys, **numbers, **others)
+    good = _is_good(rows, columns)
+    for key in keys:
+        good = good & ~is_missing(rows[key])
+    return marked(rows, [*keys, *numbers], good)
 
 
 def rows_of(log: OpenLog, columns: Columns, **others: Any) -> "ir.Table":
-    """The rows, renamed; a reward is null if it is no finite number, or if its probability is not from (0, 1]."""
+    """The rows, renamed; a reward is null if it is no finite number, or if its probability is not from (0, 1].
+
+    So is that of a row which is left out because another one has its decision id.
+    """
     rows = renamed(log, columns, **others)
-    good = is_good_reward(rows)
-    if columns.probability is not None:
-        good = good & is_good_probability(rows)
+    good = _is_good(rows, columns)
+    if REPEATED in rows.columns:
+        good = good & ~rows[REPEATED]
     return rows.mutate(**{REWARD: import_ibis().cases((good, rows[REWARD]))})
 
 
@@ -84,6 +106,19 @@ def is_good_probability(rows: "ir.Table") -> Any:
     return (rows[PROBABILITY] > 0.0) & (rows[PROBABILITY] <= 1.0)
 
 
+def is_missing(key: Any) -> Any:
+    """Whether a name is missing: null, blank or not a number."""
+    kind = key.type()
+    if kind.is_string():
+        return key.isnull() | (key.strip() == "")
+    return key.isnull() | key.isnan() if kind.is_floating() else key.isnull()
+
+
+def _is_good(rows: "ir.Table", columns: Columns) -> Any:
+    good = is_good_reward(rows)
+    return good if columns.probability is None else good & is_good_probability(rows)
+
+
 def _can_be_a_name(kind: Any) -> bool:
     simple = (kind.is_string(), kind.is_numeric(), kind.is_boolean(), kind.is_temporal(), kind.is_uuid())
     return any(simple)
@@ -102,6 +137,32 @@ def aggregate(log: OpenLog, columns: Columns, sums: Sums = STATISTICS, *, progre
             f"is {columns.arm!r} the column of arms, and {', '.join(map(repr, columns.context))} that of contexts?"
         )
     return found
+
+
+def with_repeats_noticed(log: OpenLog, columns: Columns, *, progress: bool | None) -> OpenLog:
+    """The log, marked if some decision id appears more than once in it."""
+    if columns.decision_id is None:
+        return log
+    if log.in_duckdb and _are_surely_different(log, columns.decision_id, progress=progress):
+        return log
+    found = fetch(log, repeated_ids(log.table, columns.decision_id), progress=progress)
+    return replace(log, repeats=len(found) > 0)
+
+
+def _are_surely_different(log: OpenLog, name: str, *, progress: bool | None) -> bool:
+    """Whether a quick look shows that no decision id appears more than once; otherwise it takes a thorough one."""
+    kind = log.table[name].type()
+    if not (kind.is_integer() or kind.is_string()):
+        return False
+    few = range_of_numbers(log.table.limit(ROWS_OF_A_LOOK), name)
+    for query in (few, range_of_numbers(log.table, name)):
+        [found] = fetch(log, query, progress=progress).to_pylist()
+        if found["numbers"] < found["ids"]:
+            return False
+    if not fit_into_bits(found):
+        return bool(found["ids"] == 0)
+    [counted] = fetch(log, distinct_numbers(log.table, name, found), progress=progress).to_pylist()
+    return bool(counted["different"] == found["ids"])
 
 
 def check_progress(progress: Any) -> None:

@@ -10,9 +10,11 @@ from arcbandit.logs.aggregation import (
     fetch,
     is_good_probability,
     is_good_reward,
+    is_missing,
     renamed,
 )
 from arcbandit.logs.columns import Columns
+from arcbandit.logs.repeats import REPEATED
 from arcbandit.logs.sources import OpenLog, import_ibis
 
 if TYPE_CHECKING:
@@ -69,22 +71,16 @@ def _with_problem(log: OpenLog, columns: Columns) -> "ir.Table":
     if log.ordered:
         others[_ROW] = ibis.row_number()
     rows = renamed(log, columns, **others)
-    problems = [(_is_missing(rows[ARM]), "no arm")]
+    problems = [(is_missing(rows[ARM]), "no arm")]
     for own, name in zip(context_names(columns), columns.context, strict=True):
         problem = "no context" if len(columns.context) == 1 else f"no context ({name})"
-        problems.append((_is_missing(rows[own]), problem))
+        problems.append((is_missing(rows[own]), problem))
     problems.append((_is_not(is_good_reward(rows)), "a reward that is no finite number"))
     if columns.probability is not None:
         problems.append((_is_not(is_good_probability(rows)), "a probability that is not above 0 and at most 1"))
+    if REPEATED in rows.columns:
+        problems.append((rows[REPEATED], "a decision id that appears more than once"))
     return rows.mutate(**{_PROBLEM: ibis.cases(*problems)})
-
-
-def _is_missing(key: Any) -> Any:
-    """Whether a name is missing: null, blank or not a number."""
-    kind = key.type()
-    if kind.is_string():
-        return key.isnull() | (key.strip() == "")
-    return key.isnull() | key.isnan() if kind.is_floating() else key.isnull()
 
 
 def _is_not(good: Any) -> Any:

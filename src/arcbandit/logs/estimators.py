@@ -79,7 +79,7 @@ def normalised(sums: PairSums, shares: Floats, means: Floats) -> Parts:
     n = sums.rows
     total = float((shares * sums.inverse).sum())
     if total <= 0.0:
-        return _unknown(len(shares))
+        return unknown(len(shares))
     values = _and_total((shares * sums.weighted).sum(axis=1)) / total
     squared = np.square(shares)
     own = _and_total((squared * sums.weighted_squares).sum(axis=1))
@@ -165,5 +165,6 @@ def _parts(values: Floats, squares: Floats, n: float) -> Parts:
     return Parts(values, np.sqrt(np.maximum(squares, 0.0) / (n * (n - 1.0))))
 
 
-def _unknown(n_arms: int) -> Parts:
+def unknown(n_arms: int) -> Parts:
+    """Estimates of what a log does not know."""
     return Parts(np.full(n_arms + 1, np.nan), np.full(n_arms + 1, np.nan))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.estimates import student_quantile
 from arcbandit.inputs.values import is_real, shown, truth, whole
-from arcbandit.logs.aggregation import PROBABILITY, REWARD, STATISTICS, Sums, check_progress
+from arcbandit.logs.aggregation import PROBABILITY, REWARD, STATISTICS, Sums, check_progress, with_repeats_noticed
 from arcbandit.logs.bad_rows import BadRows
 from arcbandit.logs.bootstrap import resampled
 from arcbandit.logs.columns import Columns, wanted_columns
@@ -24,9 +24,11 @@ from arcbandit.logs.estimators import (
     PairSums,
     effective_rows,
     heaviest_share,
+    unknown,
 )
 from arcbandit.logs.reading import SumsByPair, statistics_of, sums_by_pair
 from arcbandit.logs.rows import distinct_rows
+from arcbandit.logs.scarcity import Model, model_of, stretched
 from arcbandit.logs.sources import OpenLog, import_ibis, opened
 from arcbandit.logs.statistics import LogStatistics
 from arcbandit.logs.targets import Target, target_of
@@ -48,6 +50,7 @@ class ValueEstimate:
     errors: Floats  # standard errors
     intervals: Floats  # shape (K + 1, 2), by the normal approximation
     bootstrap: Floats | None = None  # shape (K + 1, 2), by resampling
+    stretched: Floats | None = None  # the better of these, shape (K + 1, 2), wider where few rows decide
 
     @property
     def value(self) -> float:
@@ -56,7 +59,7 @@ class ValueEstimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval of all arms, by resampling if that was done."""
+        """The interval of all arms: by resampling if that was done, and stretched if few rows decide."""
         low, high = self.best_intervals[-1]
         return float(low), float(high)
 
@@ -67,8 +70,16 @@ class ValueEstimate:
 
     @property
     def best_intervals(self) -> Floats:
-        """Those by resampling if that was done, otherwise those by the normal approximation."""
+        """By resampling if that was done, otherwise by the normal approximation; stretched where few rows decide."""
+        if self.stretched is not None:
+            return self.stretched
         return self.intervals if self.bootstrap is None else self.bootstrap
+
+    @property
+    def is_stretched(self) -> bool:
+        """Whether few rows decide about some arm, or about all."""
+        plain = self.intervals if self.bootstrap is None else self.bootstrap
+        return not np.array_equal(self.best_intervals, plain, equal_nan=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; what is not known is None."""
@@ -188,14 +199,16 @@ def evaluate(
 
     `bootstrap` is how many samples of rows intervals are made of: by default 1,000 if weights are heavy, that is if one
     row has more than 1 % of the sum of squared weights, and none otherwise. A log of more than a million different rows
-    is not resampled.
+    is not resampled. Where so few rows decide that one more of them would add 1 % to the variance, as for an arm that
+    was hardly ever shown or never clicked, intervals are stretched: by the weights of all rows, by one more row, and by
+    what the weights of an arm lack.
 
     >>> import pandas
     >>> rewards = [1, 0, 1, 0, 0, 1, 1, 0] * 50
     >>> log = pandas.DataFrame({"context": ["tv"] * 400, "arm": ["a", "b"] * 200, "reward": rewards})
     >>> found = evaluate(log.assign(probability=0.5), pandas.DataFrame({"tv": [0.8, 0.2]}, index=["a", "b"]))
     >>> found
-    <Evaluation of plan: 0.65 per round (0.6001 to 0.6999), 400 rows worth 294>
+    <Evaluation of plan: 0.65 per round (0.5996 to 0.7012), 400 rows worth 294>
     >>> found.estimates["ips"].arm_revenue.round(3).tolist()
     [0.6, 0.05]
     """
@@ -215,7 +228,8 @@ def evaluate(
                 "decided about the arm, let them be inferred (infer_probabilities, --infer-probabilities)."
             )
         inferred = columns.probability is None
-        asked = STATISTICS if inferred else {**STATISTICS, **WEIGHTED}
+        log = with_repeats_noticed(log, columns, progress=progress)
+        asked = {**STATISTICS, **EXTREMES} if inferred else {**STATISTICS, **EXTREMES, **WEIGHTED}
         summed = sums_by_pair(log, columns, asked, skip_bad_rows=skip_bad_rows, progress=progress)
         statistics = statistics_of(summed, columns)
         target = target_of(plan, statistics.arms, statistics.contexts)
@@ -226,7 +240,8 @@ def evaluate(
         intervals = {}
         if samples:
             intervals = _resampled(log, columns, statistics, sums, target, samples, level, first, progress)
-    return _evaluation(statistics, sums, target, intervals, level, heavy=heavy, inferred=inferred)
+    model = model_of(sums, target.shares, _extremes(summed))
+    return _evaluation(statistics, sums, target, model, intervals, level, heavy=heavy, inferred=inferred)
 
 
 def checked_confidence(confidence: Any) -> float:
@@ -241,6 +256,7 @@ def _u(rows: Any) -> Any:
     return import_ibis().cases((rows[REWARD].notnull(), 1.0 / rows[PROBABILITY]))
 
 
+EXTREMES: Sums = {"least": lambda rows: rows[REWARD].min(), "most": lambda rows: rows[REWARD].max()}
 WEIGHTED: Sums = {
     "inverse": lambda rows: _u(rows).sum(),
     "inverse_squares": lambda rows: (_u(rows) * _u(rows)).sum(),
@@ -258,6 +274,12 @@ def _weighted(summed: SumsByPair, statistics: LogStatistics) -> PairSums:
             f"The probabilities of {summed.source} must be large enough to divide by and to square."
         )
     return PairSums(statistics.counts.astype(np.float64), statistics.sums, statistics.squares, **found)
+
+
+def _extremes(summed: SumsByPair) -> tuple[float, float]:
+    """The smallest and the largest reward of the log."""
+    played = summed.sums["counts"] > 0
+    return float(summed.sums["least"][played].min()), float(summed.sums["most"][played].max())
 
 
 def _inferred(statistics: LogStatistics) -> PairSums:
@@ -310,6 +332,7 @@ def _evaluation(
     statistics: LogStatistics,
     sums: PairSums,
     target: Target,
+    model: Model,
     intervals: dict[str, Floats],
     confidence: float,
     *,
@@ -325,12 +348,15 @@ def _evaluation(
     quantile = student_quantile(max(statistics.rows - 1, 1), confidence)
     estimates = {}
     for name, estimator in ESTIMATORS.items():
-        values, errors = estimator(sums, target.shares, sums.means)
+        parts = estimator(sums, target.shares, sums.means)
         resampled_ends = intervals.get(name)
         if unsupported and name in (DIRECT, ROBUST):
-            values, errors, resampled_ends = np.full(values.shape, math.nan), np.full(values.shape, math.nan), None
+            parts, resampled_ends = unknown(len(target.arms)), None
+        values, errors = parts
         ends = np.column_stack([values - quantile * errors, values + quantile * errors])
-        estimates[name] = ValueEstimate(values, errors, ends, resampled_ends)
+        better = ends if resampled_ends is None else resampled_ends
+        wider = stretched(name, sums, target.shares, model, parts, better, quantile)
+        estimates[name] = ValueEstimate(values, errors, ends, resampled_ends, wider)
     return Evaluation(
         plan=target.name,
         arms=target.arms,

@@ -12,6 +12,7 @@ from arcbandit.instance import Instance
 from arcbandit.logs.advice import Advice
 from arcbandit.simulation.playable import Policies
 from arcbandit.simulation.run import simulate
+from arcbandit.simulation.trace import Trace
 
 POLICIES = ("blp", "olp")
 ROUNDS = 50_000
@@ -72,10 +73,14 @@ def learning_times(
         world, policies, rounds, whole("epochs", epochs, 1), whole("seed", seed, 0),
         checkpoints=min(CHECKPOINTS, rounds), progress=progress, keep="epochs",
     )  # fmt: skip
-    allowed = tolerance * float(advice.floors.amounts.sum())
+    return times_in(trace, float(advice.floors.amounts.sum()), tolerance)
+
+
+def times_in(trace: Trace, floors: float, tolerance: float) -> list[LearningTime]:
+    """The same from a simulation, of floors with this sum."""
     found = []
     for policy in trace.policies:
-        lacking = trace.violation[policy] / trace.rounds > allowed
+        lacking = trace.violation[policy] / trace.rounds > tolerance * floors
         # Each epoch's first checkpoint after which nothing lacks too much; after the last one there is none.
         last = np.where(lacking.any(axis=1), lacking.shape[1] - np.argmax(lacking[:, ::-1], axis=1), 0)
         times = np.sort(np.append(trace.rounds, math.inf)[last])

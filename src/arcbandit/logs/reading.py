@@ -10,7 +10,16 @@ import numpy as np
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import checked_names, truth
-from arcbandit.logs.aggregation import ARM, ROWS, STATISTICS, Sums, aggregate, check_progress, context_names
+from arcbandit.logs.aggregation import (
+    ARM,
+    ROWS,
+    STATISTICS,
+    Sums,
+    aggregate,
+    check_progress,
+    context_names,
+    with_repeats_noticed,
+)
 from arcbandit.logs.bad_rows import BadRows, find_bad_rows
 from arcbandit.logs.columns import Columns, wanted_columns
 from arcbandit.logs.sources import OpenLog, opened
@@ -44,9 +53,12 @@ def read_log(
     The other names are those of columns. Several columns may make up the context. The last three are optional: if none
     is named, the column called `probability`, `timestamp` or `decision_id` is used if there is one.
 
-    Rows without an arm or a context, with a reward that is no finite number, or with a probability outside (0, 1] are
-    an error that says how many there are and shows some; with `skip_bad_rows` they are left out, and kept in
-    `bad_rows`. `progress` shows how far a long read is; by default if somebody may be looking.
+    Rows without an arm or a context, with a reward that is no finite number, with a probability outside (0, 1], or with
+    a decision id that appears more than once are an error that says how many there are and shows some; with
+    `skip_bad_rows` they are left out, and kept in `bad_rows`. Of the rows with one decision id the earliest then stays,
+    and of copies one; rows that differ and have no times, or the same, are all left out.
+
+    `progress` shows how far a long read is; by default if somebody may be looking.
 
     >>> import pandas
     >>> log = pandas.DataFrame({"device": ["tv", "tv", "phone"], "film": ["a", "b", "a"], "revenue": [1.0, 0.0, 0.5]})
@@ -61,6 +73,7 @@ def read_log(
     check_progress(progress)
     with opened(source, table) as log:
         columns = wanted.found_in(log.table.columns)
+        log = with_repeats_noticed(log, columns, progress=progress)
         summed = sums_by_pair(log, columns, STATISTICS, skip_bad_rows=skip_bad_rows, progress=progress)
     return statistics_of(summed, columns)
 

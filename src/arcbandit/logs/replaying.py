@@ -12,7 +12,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.estimates import student_quantile
 from arcbandit.floors import GroupFloor
 from arcbandit.inputs.values import listed, truth, whole
-from arcbandit.logs.aggregation import STATISTICS, check_progress
+from arcbandit.logs.aggregation import STATISTICS, check_progress, with_repeats_noticed
 from arcbandit.logs.bad_rows import BadRows
 from arcbandit.logs.columns import wanted_columns
 from arcbandit.logs.evaluation import checked_confidence
@@ -123,6 +123,7 @@ def replay(
     check_progress(progress)
     with opened(source, table) as log:
         columns = wanted.found_in(log.table.columns)
+        log = with_repeats_noticed(log, columns, progress=progress)
         summed = sums_by_pair(log, columns, STATISTICS, skip_bad_rows=skip_bad_rows, progress=progress)
         statistics = statistics_of(summed, columns)
         learner = _learner(policy, revenue_floors, group_floors, statistics, settings)

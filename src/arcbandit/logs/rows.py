@@ -44,10 +44,10 @@ def distinct_rows(
 
 def rows_in_order(log: OpenLog, columns: Columns, arms: tuple[str, ...], contexts: tuple[str, ...], most: int) -> Rows:
     """The first good rows, by time and decision id where the log has them, otherwise as they lie."""
-    others = _sortable(log, _TIME, columns.timestamp)
+    others = log.sortable(_TIME, columns.timestamp)
     if log.ordered:
         others[_ROW] = import_ibis().row_number()
-    others |= _sortable(log, _ID, columns.decision_id)
+    others |= log.sortable(_ID, columns.decision_id)
     if not others:
         raise InvalidInputError(
             f"{log.name} has no order: name the column of times, or that of decision ids, to replay it."
@@ -55,16 +55,6 @@ def rows_in_order(log: OpenLog, columns: Columns, arms: tuple[str, ...], context
     rows = rows_of(log, columns, **others)
     found = fetch(log, rows.filter(rows[REWARD].notnull()).order_by(list(others)).limit(most))
     return _coded(found, columns, arms, contexts)
-
-
-def _sortable(log: OpenLog, own: str, name: str | None) -> dict[str, Any]:
-    """The columns to sort by one of the log: as text, 10 comes before 9."""
-    if name is None:
-        return {}
-    column = log.table[name]
-    if log.in_duckdb and column.type().is_string():
-        return {f"{own}_number": column.strip().try_cast("float64"), own: column}
-    return {own: column}
 
 
 def _coded(found: "pyarrow.Table", columns: Columns, arms: tuple[str, ...], contexts: tuple[str, ...]) -> Rows:

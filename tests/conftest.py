@@ -6,6 +6,7 @@ import pytest
 from arcbandit.compilation.compile import chosen_way, config
 from tests.long import how_many, in_part
 from tests.own_time import OwnTime
+from tests.postgres import running_server
 
 
 def pytest_configure(config):
@@ -19,19 +20,32 @@ def pytest_report_header():
     return f"numba {numba.__version__}, kernels {way}"
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Every test that asks for `cases`, itself or by a fixture, has a long version; leave out those of other parts."""
+    """Every test that asks for `cases`, itself or by a fixture, has a long version; leave out those of other parts.
+
+    Of the tests that were asked for by mark and name, a part has at least one: a run without any would be an error.
+    """
     for item in items:
         if "cases" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.long)
-    others = [item for item in items if not in_part(item.nodeid)]
+    outcome = yield
+    kept = [item for item in items if in_part(item.nodeid)] or items[:1]
+    others = [item for item in items if item not in kept]
     if others:
         config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if in_part(item.nodeid)]
+        items[:] = kept
+    return outcome
 
 
 @pytest.fixture(scope="session")
 def cases():
     """How many cases a test tries: `cases(few, many)`, see tests/long.py."""
     return how_many
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL server, started for the tests that ask for it."""
+    with running_server() as server:
+        yield server

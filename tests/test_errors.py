@@ -15,6 +15,8 @@ EXAMPLES = [
     errors.EnumerationLimitError("924 sets exceed the limit of 10.", count=924, limit=10),
     errors.PlanningError("The solver stopped after 100 pivots."),
     errors.MissingExtraError("highspy", "reference"),
+    errors.ServiceError("There is no such context.", 404, "unknown_context", "context"),
+    errors.ServiceUnavailableError("The service did not answer.", 503, "overloaded"),
 ]
 
 

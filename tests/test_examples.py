@@ -56,9 +56,11 @@ def test_docstring_examples_give_what_they_show(name):
     "name",
     [
         "differences.md",
+        "films.md",
         "from-a-log.md",
         "in-production.md",
         "many-epochs.md",
+        "open-bandit.md",
         "priced-lp.md",
         "theory.md",
         "tutorial.md",

@@ -7,6 +7,14 @@ ArcbanditError
 ├── InfeasibleError                      no allocation meets every revenue floor
 ├── EnumerationLimitError                an exact answer needs more cases than the limit allows
 ├── PlanningError                        the solver gave up before an optimal plan
+├── StoreError                           the service's store cannot be used
+│   ├── StoreFullError                   its disk is full; nothing was stored
+│   ├── StoreVersionError                it was written by a newer version, or its database is too old
+│   ├── StaleError                       what was to be replaced is no longer in force
+│   ├── NameTakenError                   there is a campaign or token of that name
+│   └── RequestIdUsedError               a request id came again with another question
+├── ServiceError                         the decision service refused what a client asked
+│   └── ServiceUnavailableError          it did not answer, however often it was asked
 └── MissingExtraError (ImportError)      an optional dependency is not installed
 
 and every deliberate warning:
@@ -70,6 +78,47 @@ class EnumerationLimitError(ArcbanditError):
 
 class PlanningError(ArcbanditError):
     """The solver gave up before it reached an optimal plan."""
+
+
+class StoreError(ArcbanditError):
+    """The store of the service cannot be used."""
+
+
+class StoreFullError(StoreError):
+    """The disk of the store is full; nothing was stored, and a later call may succeed."""
+
+
+class StoreVersionError(StoreError):
+    """The store was written by a newer version of this library, or its database is too old to be trusted."""
+
+
+class StaleError(StoreError):
+    """What was to be replaced is no longer in force: somebody else was faster."""
+
+
+class NameTakenError(StoreError):
+    """There is a campaign or a token of that name."""
+
+
+class RequestIdUsedError(StoreError):
+    """The request id was used before with another context or other excluded arms."""
+
+
+class ServiceError(ArcbanditError):
+    """The decision service refused what a client asked: `status` of HTTP, `code` for programs, `field` if it is one."""
+
+    def __init__(self, message: str, status: int, code: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.field = field
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return type(self), (str(self), self.status, self.code, self.field)
+
+
+class ServiceUnavailableError(ServiceError):
+    """The decision service did not answer, however often it was asked; whether it did what was asked is not known."""
 
 
 class MissingExtraError(ArcbanditError, ImportError):

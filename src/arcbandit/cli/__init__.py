@@ -9,7 +9,21 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from arcbandit import __version__
-from arcbandit.cli import advise, benchmark, evaluate, fit, instances, plan, policies, reproduce, simulate, warm_up
+from arcbandit.cli import (
+    advise,
+    benchmark,
+    demo,
+    evaluate,
+    examples,
+    fit,
+    instances,
+    plan,
+    policies,
+    reproduce,
+    serve,
+    simulate,
+    warm_up,
+)
 from arcbandit.errors import ArcbanditError, InvalidInputError
 
 ANSWERED = 0
@@ -34,9 +48,13 @@ app.command(policies.policies)
 app.command(advise.advise)
 app.command(fit.fit)
 app.command(evaluate.evaluate)
+app.command(examples.examples)
 app.command(warm_up.warm_up)
 app.command(reproduce.reproduce)
 app.command(benchmark.benchmark)
+app.command(demo.demo)
+for verb in (serve.serve, serve.token, serve.backup, serve.restore, serve.export):
+    app.command(verb)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,251 @@
+"""The short way of decisions and rewards: over a real socket, it answers as uvicorn's way does."""
+
+import json
+import signal
+import socket
+import time
+
+import pytest
+
+from arcbandit.service.express import LARGEST_BODY, whole_plain_request
+from tests.service.processes import Process, made_store
+
+DECIDE, REWARDS = "/v1/campaigns/films/decide", "/v1/campaigns/films/rewards"
+BODIES = {
+    "a decision": (DECIDE, b'{"context":"tv"}'),
+    "an unknown context": (DECIDE, b'{"context":"radio"}'),
+    "an unknown campaign": ("/v1/campaigns/plays/decide", b'{"context":"tv"}'),
+    "no campaign": ("/v1/campaigns/decide", b'{"context":"tv"}'),
+    "a campaign between slashes": ("/v1/campaigns//decide", b'{"context":"tv"}'),
+    "an escaped path": ("/v1/campaigns/fil%6ds/decide", b'{"context":"tv"}'),
+    "a query": (DECIDE + "?x=1", b'{"context":"tv"}'),
+    "nothing": (DECIDE, b""),
+    "not JSON": (DECIDE, b'{"context":'),
+    "bad UTF-8": (DECIDE, b'{"context":"\xff"}'),
+    "a deep body": (DECIDE, b"[" * 20_000),
+    "a large body": (DECIDE, b'{"context":"%s"}' % (b"x" * (LARGEST_BODY - 14))),
+    "too large a body": (DECIDE, b'{"context":"%s"}' % (b"x" * LARGEST_BODY)),
+    "a forged id": (REWARDS, b'{"decision_id":"AAAAAAAAAAEVl_tAzwdnIA","reward":0.5}'),
+    "not a number": (REWARDS, b'{"decision_id":"AAAAAAAAAAEVl_tAzwdnIA","reward":NaN}'),
+    "many rewards": (REWARDS, b'{"rewards":[{"decision_id":"AAAAAAAAAAEVl_tAzwdnIA","reward":0.5}]}'),
+    "many more": (
+        REWARDS,
+        b'{"rewards":[%s]}' % b",".join([b'{"decision_id":"AAAAAAAAAAEVl_tAzwdnIA","reward":1}'] * 2000),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    started = Process(made_store(tmp_path_factory.mktemp("express")))
+    yield started
+    started.kill()
+
+
+def asked(path, body, *headers, method="POST", version="1.1"):
+    """A request as it goes over the wire."""
+    lines = [f"{method} {path} HTTP/{version}", "host: localhost", *headers]
+    if not any(header.startswith("transfer-encoding") for header in headers):
+        lines.append(f"content-length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+class Line:
+    """A connection whose answers are read one by one."""
+
+    def __init__(self, server):
+        self.socket = socket.create_connection(("127.0.0.1", server.port))
+        self.socket.settimeout(10)
+        self._file = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._file.close()
+        self.socket.close()
+
+    def answer(self):
+        """The status, headers and body of the next answer."""
+        status = int(self._file.readline().split(b" ")[1])
+        headers = {}
+        while (line := self._file.readline().strip()) != b"":
+            key, _, value = line.partition(b": ")
+            headers[key.lower().decode()] = value.decode()
+        return status, headers, self._file.read(int(headers["content-length"]))
+
+    def ask(self, data):
+        self.socket.sendall(data)
+        return self.answer()
+
+    def at_end(self):
+        return self._file.read(1) == b""
+
+
+def without_chance(status, headers, body):
+    """What two answers to the same question have in common; of a decision, which fields it has."""
+    shown = sorted(json.loads(body)) if status == 200 and b"decision_id" in body[:20] else body
+    kept = {key: value for key, value in headers.items() if key not in ("connection", "content-length")}
+    return status, kept, shown
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_both_ways_answer_alike(server, name):
+    """A connection that is to be closed goes uvicorn's way."""
+    path, body = BODIES[name]
+    with Line(server) as short, Line(server) as long:
+        by_short = short.ask(asked(path, body))
+        by_long = long.ask(asked(path, body, "connection: close"))
+        assert without_chance(*by_short) == without_chance(*by_long)
+        assert by_long[1]["connection"] == "close"
+        assert long.at_end()
+        assert short.ask(asked(DECIDE, b'{"context":"tv"}'))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ((), 200),
+        (("content-type: application/json",), 200),
+        (("content-type: Application/JSON; charset=utf-8",), 200),
+        (("content-type: text/plain",), 415),
+        (("content-type: application/x-www-form-urlencoded",), 415),
+        (("origin: http://localhost",), 200),
+        (("origin: http://localhost:1",), 403),
+        (("origin: https://example.org",), 403),
+        (("origin: null",), 403),
+        (("host: example.org",), 403),
+    ],
+    ids=str,
+)
+def test_pages_of_other_sites_cannot_ask(server, headers, status):
+    """Neither way, and whatever they ask for; a name that leads to this machine is no help."""
+    changes, change = "/v1/campaigns/films/changes", b'{"change":"set_floor","name":"house","floor":0.2}'
+    with Line(server) as line:
+        for path, body in ((DECIDE, b'{"context":"tv"}'), (changes, change)):
+            assert line.ask(asked(path, body, *headers))[0] == status
+        assert line.ask(asked("/v1/campaigns", b"", *headers, method="GET"))[0] == (403 if status == 403 else 200)
+    with Line(server) as line:
+        assert line.ask(asked(DECIDE, b'{"context":"tv"}', *headers, "connection: close"))[0] == status
+
+
+def test_answers_come_in_the_order_of_requests(server):
+    """Many requests at once on one connection, of both ways and of others."""
+    decide = asked(DECIDE, b'{"context":"tv"}')
+    chunked = asked(DECIDE, b'10\r\n{"context":"tv"}\r\n0\r\n\r\n', "transfer-encoding: chunked")
+    others = [
+        (decide, 200),
+        (asked(DECIDE, b'{"context":"radio"}'), 404),
+        (chunked, 200),
+        (asked("/healthz", b"", method="GET"), 200),
+        (asked(REWARDS, b'{"decision_id":"x","reward":2}'), 422),
+        (asked(DECIDE, b"{"), 400),
+    ]
+    for order in (others, others[::-1], others * 5):
+        with Line(server) as line:
+            line.socket.sendall(b"".join(data for data, _ in order))
+            assert [line.answer()[0] for _ in order] == [status for _, status in order]
+
+
+def test_a_request_may_come_byte_by_byte(server):
+    with Line(server) as line:
+        line.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in asked(DECIDE, b'{"context":"tv"}'):
+            line.socket.send(bytes([byte]))
+        assert line.answer()[0] == 200
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_callers_who_leave_do_no_harm(server, version):
+    """Those who stay are answered, and every decision that was asked for whole is on disk."""
+    before = decisions(server)
+    for _ in range(20):
+        with Line(server) as line:
+            line.socket.sendall(asked(DECIDE, b'{"context":"tv"}', version=version))
+    with Line(server) as line:
+        assert line.ask(asked(DECIDE, b'{"context":"tv"}'))[0] == 200
+    until = time.monotonic() + 10
+    while decisions(server) < before + 21 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert decisions(server) == before + 21
+
+
+def decisions(server):
+    """How many there were."""
+    with Line(server) as line:
+        return json.loads(line.ask(asked("/v1/campaigns/films/statistics", b"", method="GET"))[2])["decisions"]
+
+
+def test_who_expects_to_be_told_to_go_on_is_told(server):
+    with Line(server) as line:
+        head, _, body = asked(DECIDE, b'{"context":"tv"}', "expect: 100-continue").partition(b"\r\n\r\n")
+        line.socket.sendall(head + b"\r\n\r\n")
+        assert line._file.readline().startswith(b"HTTP/1.1 100 ")
+        line._file.readline()
+        assert line.ask(body)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (asked(DECIDE, b"{}"), "decide"),
+        (asked(REWARDS, b"{}", "Content-Type: text/plain").replace(b"content-length", b"Content-LENGTH"), "rewards"),
+        (asked(DECIDE, b"{}") + b"x", None),
+        (asked(DECIDE, b"{}")[:-1], None),
+        (asked(DECIDE, b"{}", "content-length: 2"), None),
+        (asked(DECIDE, b"{}", "connection: close"), None),
+        (asked(DECIDE, b"{}", "expect: 100-continue"), None),
+        (asked(DECIDE, b"{}", "transfer-encoding: chunked"), None),
+        (asked(DECIDE, b"{}", version="1.0"), None),
+        (asked(DECIDE, b"{}", method="GET"), None),
+        (asked(DECIDE + "?x", b"{}"), None),
+        (asked("/healthz", b""), None),
+        (b"POST " + DECIDE.encode(), None),
+        (b"", None),
+    ],
+)
+def test_what_is_a_request_in_one_piece(data, kind):
+    """Whatever leaves a doubt is for the parser."""
+    assert whole_plain_request(data) == kind
+
+
+def test_tokens_are_asked_for(tmp_path):
+    server = Process(made_store(tmp_path), is_open=False)
+    try:
+        with Line(server) as line:
+            for headers in ((), ("authorization: Bearer x",), ("authorization: Basic x",)):
+                status, found, body = line.ask(asked(DECIDE, b'{"context":"tv"}', *headers))
+                assert (status, found["www-authenticate"]) == (401, "Bearer")
+                assert json.loads(body)["error"]["code"] == "unauthorized"
+    finally:
+        server.kill()
+
+
+def test_excess_is_turned_away_unread_and_may_ask_again(tmp_path):
+    """More than are taken on ask at the same moment; what is answered 200 is all that counts."""
+    server = Process(made_store(tmp_path), at_once=4)
+    lines = [Line(server) for _ in range(60)]
+    statuses = []
+    try:
+        server.process.send_signal(signal.SIGSTOP)  # so that all of them wait when it looks
+        times = [1, 2] * 30  # a single request is turned away before it is parsed, two on a connection after
+        for line, count in zip(lines, times, strict=True):
+            line.socket.sendall(asked(DECIDE, b'{"context":"tv"}') * count)
+        server.process.send_signal(signal.SIGCONT)
+        for line, count in zip(lines, times, strict=True):
+            for _ in range(count):
+                status, headers, body = line.answer()
+                statuses.append(status)
+                if status == 503:
+                    assert headers["retry-after"] == "1"
+                    assert json.loads(body)["error"]["code"] == "overloaded"
+        assert len(statuses) == 90
+        assert set(statuses) == {200, 503}
+        # Nobody asks any more, so that there is room for each in turn.
+        assert [line.ask(asked(DECIDE, b'{"context":"tv"}'))[0] for line in lines] == [200] * len(lines)
+        status, _, body = lines[0].ask(asked("/v1/campaigns/films/statistics", b"", method="GET"))
+        assert json.loads(body)["decisions"] == statuses.count(200) + len(lines)
+    finally:
+        for line in lines:
+            line.__exit__()
+        server.kill()

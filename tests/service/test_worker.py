@@ -1,0 +1,60 @@
+"""The planner's process: it may die, and the service goes on."""
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from arcbandit.service.worker import Question
+from arcbandit.service.worker_client import Worker, WorkerError
+from tests.service.processes import ROOT
+
+
+@pytest.fixture(autouse=True)
+def source(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_is_started_again(tmp_path):
+    """Who was waiting for it is told; the next question starts another."""
+
+    async def play():
+        worker = Worker(str(tmp_path / "store.db"))
+        assert await worker.ask(Question("ping"), 60)
+        first = worker._process.pid
+        os.kill(first, signal.SIGKILL)
+        try:
+            await worker.ask(Question("ping"), 60)
+        except WorkerError:
+            assert await worker.ask(Question("ping"), 60)
+        assert worker._process.pid != first
+        await worker.close()
+
+    asyncio.run(play())
+
+
+def test_answers_go_to_those_who_asked(tmp_path):
+    """One who stops waiting leaves his answer behind, and the next does not get it."""
+    slow = "import sys,time,struct,msgspec\n"
+    slow += "r=sys.stdin.buffer\n"
+    slow += "while head:=r.read(4):\n"
+    slow += " q=msgspec.json.decode(r.read(struct.unpack('>I',head)[0]))\n"
+    slow += " time.sleep(0.3 if q['ask']=='slow' else 0)\n"
+    slow += " d=msgspec.msgpack.encode({'value':q['ask']})\n"
+    slow += " sys.stdout.buffer.write(struct.pack('>I',len(d))+d); sys.stdout.buffer.flush()\n"
+
+    async def play():
+        import sys
+
+        worker = Worker("", [sys.executable, "-c", slow])
+        assert await worker.ask(Question("first"), 60) == "first"
+        with pytest.raises(TimeoutError):
+            await worker.ask(Question("slow"), 0.05)
+        assert await worker.ask(Question("quick"), 60) == "quick"
+        answers = await asyncio.gather(*(worker.ask(Question(str(number))) for number in range(5)))
+        assert answers == ["0", "1", "2", "3", "4"]
+        await worker.close()
+
+    asyncio.run(play())

@@ -110,5 +110,5 @@ $(OLDEST_READY): pyproject.toml requirements.lock
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt \
 		hatchling editables
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt \
-		--no-build-isolation -e ".[reference]" "numba==$(OLDEST_NUMBA)" hypothesis pytest
+		--no-build-isolation -e ".[reference]" "numba==$(OLDEST_NUMBA)" hypothesis pytest pytest-timeout
 	touch $@

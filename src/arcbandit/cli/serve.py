@@ -263,16 +263,15 @@ def export(
 ) -> None:
     """Write the decisions of a campaign with their rewards, as a log that advise, evaluate and fit read."""
     needs_service()
-    from arcbandit.service.exporting import write_ndjson, write_parquet
+    from arcbandit.service.exporting import PARTS, written
     from arcbandit.service.stores import open_reader
 
     suffix = Path(out).suffix.lower()
-    if suffix not in (".ndjson", ".parquet"):
+    if suffix.removeprefix(".") not in PARTS:
         raise InvalidInputError(f"{out}: an export must end in .ndjson or .parquet, got {suffix!r}.")
     reader = open_reader(_store(store))
     try:
-        rows = _rows(reader, campaign, every)
-        count = write_parquet(out, rows) if suffix == ".parquet" else write_ndjson(out, rows)
+        count = written(out, _rows(reader, campaign, every), suffix.removeprefix("."))
     finally:
         reader.close()
     print(f"{out} has {count:,} decisions of {campaign}.")

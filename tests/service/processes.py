@@ -27,12 +27,12 @@ run(running, "127.0.0.1", 0, lambda port: print(port, flush=True))
 """
 
 
-def made_store(folder, **others):
+def made_store(folder, *, clocks=None, **others):
     """A store with a campaign; its path."""
     path = str(folder / "store.db")
 
     async def make():
-        store = SQLiteStore(path)
+        store = SQLiteStore(path, clocks=clocks)
         made = teaching.created(CreateCampaign(**{**FILMS, **others}))
         await store.create_campaign("films", made.settings, made.policy)
         await store.close()

@@ -345,9 +345,9 @@ def test_a_caller_that_is_gone_leaves_the_writer_to_others(tmp_path):
     """Its loop was closed when it was to be told."""
 
     async def ask(store, campaign):
-        waiting = store.record_decision(draft(campaign))
-        asyncio.ensure_future(waiting)
+        task = asyncio.ensure_future(store.record_decision(draft(campaign)))
         await asyncio.sleep(0)
+        task.cancel()
 
     async def make(store):
         return (await store.create_campaign("films", CampaignSettings(), POLICY))[0]
@@ -359,8 +359,6 @@ def test_a_caller_that_is_gone_leaves_the_writer_to_others(tmp_path):
     store._transactions.begin = lambda: (held.wait(60), begin())[1]
     gone = asyncio.new_event_loop()
     gone.run_until_complete(ask(store, campaign))
-    for task in asyncio.all_tasks(gone):
-        task.cancel()
     gone.run_until_complete(asyncio.sleep(0))
     gone.close()
     held.set()

@@ -1,4 +1,4 @@
-"""`arcbandit serve`, `token`, `backup`, `restore` and `export`: the decision service and its store."""
+"""`arcbandit serve`, `token`, `backup`, `restore`, `export` and `tidy`: the decision service and its store."""
 
 import os
 import re
@@ -275,6 +275,25 @@ def export(
     finally:
         reader.close()
     print(f"{out} has {count:,} decisions of {campaign}.")
+
+
+def tidy(
+    *,
+    store: Store = None,
+    days: Annotated[
+        float, Parameter(help="How long ago a plan must have been replaced to be forgotten; at least 8.")
+    ] = 30.0,
+) -> None:
+    """Forget plans that were replaced long ago and that no decision names, also while the store serves.
+
+    Request ids that are no longer remembered are forgotten too, as a service that runs does by itself. Decisions,
+    rewards and the plans that decisions were drawn from stay.
+    """
+    needs_service()
+    from arcbandit.service.tidying import tidied
+
+    found = tidied(_store(store), days)
+    print(f"Forgot {found.plans:,} plans and {found.requests:,} request ids; {found.plans_left:,} plans are left.")
 
 
 def _rows(reader: "Reader", name: str, every: bool) -> Any:

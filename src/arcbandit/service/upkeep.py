@@ -109,7 +109,8 @@ class Upkeep:
             return await planning.ask(question, PLAN_SECONDS)
         except TimeoutError:
             await planning.end()
-            raise WorkerError(f"The planner gave no answer for {PLAN_SECONDS:g} seconds, and was started again.") from None
+            late = f"The planner gave no answer for {PLAN_SECONDS:g} seconds, and was started again."
+            raise WorkerError(late) from None
 
     async def _sweep(self) -> None:
         sweeps = 0

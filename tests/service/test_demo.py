@@ -15,6 +15,7 @@ import pytest
 from arcbandit.cli import main
 from arcbandit.service.demo.platform import FLOORS, Platform
 from arcbandit.service.demo.traffic import Traffic
+from tests.patience import line_of
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300  # seconds: a first compilation, on a machine that does other things
@@ -53,7 +54,7 @@ def test_the_demo_serves_visitors_and_stops_at_ctrl_c(tmp_path):
         start_new_session=True,
     )
     try:
-        line = process.stdout.readline()
+        line = line_of(process, PATIENCE)
         url = re.search(r"http://127\.0\.0\.1:\d+/", line)[0]
         with httpx.Client(base_url=url, timeout=PATIENCE) as client:
             assert "<title>arcbandit" in client.get("/").text
@@ -78,6 +79,9 @@ def test_the_demo_serves_visitors_and_stops_at_ctrl_c(tmp_path):
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
+            process.wait(PATIENCE)
+        process.stdout.close()
+        process.stderr.close()
     assert process.returncode == 0
     assert output == ""
     assert "Traceback" not in errors

@@ -62,11 +62,12 @@ test-oldest: $(OLDEST_READY)  ## Test with the oldest Numba that is allowed
 test-plain: $(READY)  ## Test kernels compiled by options of Numba alone
 	ARCBANDIT_PLAIN_NUMBA=1 $(BIN)/python -m pytest $(NUMBA_FILES) -k "$(PLAIN_TESTS)"
 
-lint: $(READY)  ## Check style, types and import directions
+lint: $(READY)  ## Check style, types, import directions, and that docstrings agree with signatures
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.docstrings
 
 lint-deploy:  ## Check the Dockerfile and the compose file with linters, in an environment of their own
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

@@ -111,6 +111,36 @@ def unused_tcp_port():
         return one.getsockname()[1]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("verb", "host"), [("demo", "taken"), ("serve", "taken"), ("serve", "nowhere")])
+def test_a_port_that_is_taken_is_refused_in_a_sentence(tmp_path, verb, host):
+    """By its number, with what to do; exit code 2, nothing on standard output, and nothing is left behind."""
+    import socket
+
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "TMPDIR": str(tmp_path)}
+    if verb == "serve":
+        environment |= {"ARCBANDIT_STORE": str(tmp_path / "s.db")}
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        flags = ["--port", str(port)] if host == "taken" else ["--host", "192.0.2.1", "--port", "0"]
+        done = subprocess.run(
+            [sys.executable, "-m", "arcbandit", verb, *flags],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=PATIENCE,
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+    where = f"127.0.0.1:{port}" if host == "taken" else "192.0.2.1:0"
+    *_, sentence = done.stderr.splitlines()
+    assert sentence.startswith(f"{where} must be an address and a port that nobody else listens on (")
+    assert sentence.endswith("port 0 takes a free one.")
+    assert "Traceback" not in done.stderr
+    if verb == "demo":
+        assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"), [(["--rate", "0"], "rate"), (["--rate", "nan"], "rate"), (["--port", "70000"], "port")]
 )

@@ -19,7 +19,7 @@ NUMBA_TESTS := TestCertificates or same_arms or snapshot
 PLAIN_TESTS := TestCertificates or ((same_arms or snapshot) and doc)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo claims learning quick test test-long test-service-full test-numba test-oldest test-plain lint lint-deploy bench bench-service docs lock clean
+.PHONY: help run demo claims learning quick test test-long test-service-full test-numba test-oldest test-plain lint lint-deploy bench bench-service docs site lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,10 +82,15 @@ bench-service: $(READY)  ## Press the decision service, beside a bare handler an
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "fastapi>=0.115"
 	$(BIN)/python -m benchmarks.service
 
-docs: $(READY)  ## Regenerate the reference pages of the command line, of the metrics and of the HTTP API
+docs: $(READY)  ## Regenerate the reference pages of the command line, of the metrics and of the HTTP API, and the picture of the home page
 	$(BIN)/python -m docs.generate_cli
 	$(BIN)/python -m docs.generate_openapi
 	$(BIN)/python -m docs.generate_metrics
+	$(BIN)/python -m docs.generate_http_api
+	$(BIN)/python -m docs.generate_home
+
+site: $(READY)  ## Build the documentation site, with its notebooks run and its links checked; the home page is site/index.html
+	$(BIN)/python -m docs.site site
 
 lock:  ## Regenerate requirements.lock
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
@@ -96,7 +101,7 @@ lock:  ## Regenerate requirements.lock
 		--output-file requirements.lock pyproject.toml -
 
 clean:  ## Remove the environment, caches and build output
-	rm -rf $(VENV) $(OLDEST) reproduction build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) reproduction site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml requirements.lock

@@ -1,9 +1,7 @@
 """The page of a reproduction as a real browser shows it, on a laptop and on a phone, and as a reader uses it."""
 
 import json
-import os
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from arcbandit.experiments import many_epochs
 from arcbandit.experiments.reproduce import EXPERIMENTS, reproduce, save
 from arcbandit.experiments.telling import draw
-from tests.experiments.chromium import Chromium
+from tests.experiments.chromium import Chromium, find_chromium
 
 pytestmark = pytest.mark.slow  # a reproduction is made for it
 
@@ -37,13 +35,7 @@ LOOK = """(async () => {
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """Chromium, which CI must have."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        reason = "no Chromium on this machine, in which the page would be looked at"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    tab = Chromium(found, tmp_path_factory.mktemp("profile"))
+    tab = Chromium(find_chromium(), tmp_path_factory.mktemp("profile"))
     yield tab
     tab.close()
 

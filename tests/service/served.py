@@ -36,6 +36,9 @@ class InProcess:
         reply = encoded(await asyncio.to_thread(reply_to, asked, self._path))
         return value_of(msgspec.msgpack.decode(reply[4:], type=Reply))
 
+    async def end(self):
+        pass
+
     async def close(self):
         pass
 

@@ -13,8 +13,10 @@ import httpx
 import pytest
 
 from arcbandit.cli import main
+from arcbandit.examples.files import data_file
 from arcbandit.service.demo.platform import FLOORS, Platform
 from arcbandit.service.demo.traffic import Traffic
+from tests.patience import line_of
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300  # seconds: a first compilation, on a machine that does other things
@@ -23,7 +25,7 @@ PATIENCE = 300  # seconds: a first compilation, on a machine that does other thi
 def test_the_platform_is_that_of_the_tutorial():
     """The same table; every provider was promised something; engagement is about a tenth of the rating."""
     own = ROOT / "src" / "arcbandit" / "service" / "demo" / "providers-by-genre.csv"
-    assert own.read_bytes() == (ROOT / "docs" / "data" / "providers-by-genre.csv").read_bytes()
+    assert own.read_bytes() == data_file("providers-by-genre.csv").read_bytes()
     platform, chance = Platform(), random.Random(1)
     assert list(FLOORS) == platform.providers
     seen = [platform.engagement("Universal", "Drama", chance) for _ in range(400)]
@@ -53,7 +55,7 @@ def test_the_demo_serves_visitors_and_stops_at_ctrl_c(tmp_path):
         start_new_session=True,
     )
     try:
-        line = process.stdout.readline()
+        line = line_of(process, PATIENCE)
         url = re.search(r"http://127\.0\.0\.1:\d+/", line)[0]
         with httpx.Client(base_url=url, timeout=PATIENCE) as client:
             assert "<title>arcbandit" in client.get("/").text
@@ -78,6 +80,9 @@ def test_the_demo_serves_visitors_and_stops_at_ctrl_c(tmp_path):
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
+            process.wait(PATIENCE)
+        process.stdout.close()
+        process.stderr.close()
     assert process.returncode == 0
     assert output == ""
     assert "Traceback" not in errors

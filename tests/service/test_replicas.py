@@ -30,6 +30,7 @@ from arcbandit.service.stores import add_token, open_reader
 from arcbandit.service.tokens import new_token
 from arcbandit.service.upkeep import Upkeep
 from tests.long import how_many
+from tests.patience import PATIENCE, killed, line_of
 from tests.service.processes import ROOT, Raw
 from tests.service.served import FILMS, InProcess
 
@@ -162,10 +163,12 @@ class Process:
             env=environment,
         )
         self.said = []
-        line = self.process.stdout.readline()
+        line = line_of(self.process)
         assert line.strip().isdecimal(), "the replica did not start"
         self.port = int(line)
-        self._listening = threading.Thread(target=lambda: self.said.extend(iter(self.process.stdout.readline, "")))
+        self._listening = threading.Thread(
+            target=lambda: self.said.extend(iter(self.process.stdout.readline, "")), daemon=True
+        )
         self._listening.start()
 
     def signal(self, which):
@@ -174,13 +177,12 @@ class Process:
     def end(self):
         self.process.terminate()
         assert self.process.wait(15) == 0
-        self._listening.join()
+        self._listening.join(PATIENCE)
+        assert not self._listening.is_alive(), "somebody else holds the output of a replica that has ended"
         self.process.stdout.close()
 
     def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        killed(self.process)
 
     def leads(self):
         text = httpx.get(f"http://127.0.0.1:{self.port}/metrics", timeout=5).text
@@ -203,7 +205,9 @@ class Caller:
 
     async def post(self, port, path, content):
         """The answer of a replica, or of the other one if it has none."""
+        end = time.monotonic() + PATIENCE
         while True:
+            assert time.monotonic() < end, f"neither replica answered {path} within {PATIENCE:g} s"
             connection = Raw(port)
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(1.0):
@@ -321,8 +325,10 @@ async def pressed(server, replicas, stops):
 def test_replicas_lose_double_and_skip_nothing(url, postgres_server, cases):
     """Overlapping duplicates in batches, PostgreSQL stopped at once, and the planner paused until it loses its lock."""
     made_campaign(url)
-    replicas = [Process(url), Process(url)]
+    replicas = []
     try:
+        replicas += [Process(url)]
+        replicas += [Process(url)]
         callers = asyncio.run(pressed(postgres_server, replicas, cases(1, 3)))
         for one in replicas:
             one.end()

@@ -16,7 +16,7 @@ from arcbandit.policies.settings import PolicyName
 def fit(
     statistics: LogStatistics,
     revenue_floors: Mapping[str, float] | None = None,
-    policy: PolicyName | str | Configuration = "blp",
+    policy: PolicyName | Configuration = "blp",
     *,
     group_floors: Iterable[GroupFloor] = (),
     **settings: Any,
@@ -50,7 +50,7 @@ def fit(
 def untaught(
     statistics: LogStatistics,
     revenue_floors: Mapping[str, float] | None,
-    policy: PolicyName | str | Configuration,
+    policy: PolicyName | Configuration,
     **settings: Any,
 ) -> Policy:
     """A policy for the arms and contexts of a log, of which it knows nothing yet."""

@@ -14,7 +14,7 @@ from arcbandit.simulation.playable import Policies
 from arcbandit.simulation.run import simulate
 from arcbandit.simulation.trace import Trace
 
-POLICIES = ("blp", "olp")
+POLICIES: Policies = ("blp", "olp")
 ROUNDS = 50_000
 EPOCHS = 10
 TOLERANCE = 0.05

@@ -17,7 +17,7 @@ from arcbandit.service.api_errors import ApiError, invalid, of_decoding, of_libr
 from arcbandit.service.api_types import CampaignsAnswer, CreateCampaign, ReadyAnswer, Report, WhatIf
 from arcbandit.service.campaigns import Campaign
 from arcbandit.service.changes import AnyChange
-from arcbandit.service.exporting import NDJSON_TYPE, ndjson_lines
+from arcbandit.service.exporting import MEDIA, PARQUET_TYPE, PARTS, rows, streamed
 from arcbandit.service.history import history_of
 from arcbandit.service.http_app import LARGEST_OTHER, Disconnected, body_of, headers_of
 from arcbandit.service.metrics import CONTENT_TYPE, Metrics
@@ -172,21 +172,32 @@ class Routes:
         return json_response(plan_view(self._service.campaign(name), shown, now, None))
 
     async def decisions(self, request: Request) -> Response:
-        """The log, as lines of JSON."""
+        """The log, as lines of JSON or as a Parquet file."""
         campaign = self._service.campaign(request.path_params["name"])
-        if request.query_params.get("format", "ndjson") != "ndjson":
-            raise invalid("format must be ndjson; arcbandit export writes Parquet.", "format")
+        form = _form(request)
         after = _whole(request, "after") or 0
+        rewarded = _flag(request, "rewarded")
         reader = await asyncio.to_thread(self._service.store.reader)  # which may have to connect first
 
-        async def lines() -> AsyncIterator[bytes]:
+        async def sent() -> AsyncIterator[bytes]:
             try:
-                async for chunk in ndjson_lines(reader, campaign, self._service.ids, after):
-                    yield chunk
+                async for part in streamed(parts):
+                    yield part
             finally:
                 await asyncio.to_thread(reader.close)
 
-        return StreamingResponse(lines(), media_type=NDJSON_TYPE)
+        found = rows(reader, campaign, self._service.ids, after=after, with_reward=rewarded)
+        try:
+            parts = await asyncio.to_thread(PARTS[form], found)
+        except BaseException:
+            await asyncio.to_thread(reader.close)
+            raise
+
+        headers = {
+            "content-disposition": f'attachment; filename="{campaign.record.name}.{form}"',
+            "vary": "accept",
+        }
+        return StreamingResponse(sent(), headers=headers, media_type=MEDIA[form])
 
     async def report(self, request: Request) -> Response:
         """Decisions that a client drew from a plan."""
@@ -224,6 +235,25 @@ def _whole(request: Request, field: str) -> int | None:
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
         raise invalid(f"{field} must be a whole number from 0.", field)
     return int(text)
+
+
+def _flag(request: Request, field: str) -> bool:
+    """Whether something is asked for in the query."""
+    text = request.query_params.get(field, "false")
+    if text not in ("true", "false"):
+        raise invalid(f"{field} must be true or false.", field)
+    return text == "true"
+
+
+def _form(request: Request) -> str:
+    """The form of an export: as the query says, otherwise Parquet if the header Accept names it, or lines of JSON."""
+    form = request.query_params.get("format")
+    if form is None:
+        accepted = [one.partition(";")[0].strip().lower() for one in request.headers.get("accept", "").split(",")]
+        return "parquet" if PARQUET_TYPE in accepted else "ndjson"
+    if form not in MEDIA:
+        raise invalid(f"format must be {' or '.join(MEDIA)}.", "format")
+    return form
 
 
 def _by_method(handlers: dict[str, Handler]) -> Handler:

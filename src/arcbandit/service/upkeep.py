@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
@@ -21,6 +22,7 @@ EAGER = (STARTING, ADJUSTED, "exploring")  # plans that the first rewards improv
 SWEEP_SECONDS = 1.0
 ROWS_AT_A_TIME = 1000
 FORGET_EVERY = 60  # sweeps
+PLAN_SECONDS = 600.0  # after which a planner's process is taken to hang; the first plan may wait for a compiler
 
 
 class Upkeep:
@@ -89,7 +91,7 @@ class Upkeep:
         self._tried_at[name] = self._monotonic()
         self._tried[name] = (campaign.record.revision, campaign.plan.version)
         try:
-            plan, learner = await planning.ask(Question("plan", campaign.record.id))
+            plan, learner = await self._asked(planning, Question("plan", campaign.record.id))
         except (PlanningError, WorkerError, ArcbanditError) as error:
             if name not in service.warnings:
                 log.warning("No new plan for campaign %s: %s", name, error)
@@ -100,6 +102,15 @@ class Upkeep:
         if await service.publish(campaign, made, kept):
             service.new_rewards[name] = max(0, service.new_rewards.get(name, 0) - new)
             service.warnings.pop(name, None)
+
+    async def _asked(self, planning: Asked, question: Question) -> Any:
+        """The answer of the planner's process, which is ended if it gives none: others wait for it."""
+        try:
+            return await planning.ask(question, PLAN_SECONDS)
+        except TimeoutError:
+            await planning.end()
+            late = f"The planner gave no answer for {PLAN_SECONDS:g} seconds, and was started again."
+            raise WorkerError(late) from None
 
     async def _sweep(self) -> None:
         sweeps = 0

@@ -2,7 +2,7 @@
 
 import enum
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
@@ -335,4 +335,5 @@ class ClairvoyantWithMargins(Clairvoyant):
     )
 
 
+ClairvoyantName = Literal["clairvoyant", "clairvoyant-margins"]
 CLAIRVOYANTS: dict[str, type[Clairvoyant]] = {kind.name: kind for kind in (Clairvoyant, ClairvoyantWithMargins)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -162,7 +162,7 @@ def compare(
         hint = did_you_mean(name, [*Options.__annotations__, "device", "keep", "horizon", "epochs", "seed"])
         raise TypeError(f"compare() got an unexpected keyword argument {name!r}{hint}")
     if isinstance(policies, Iterator):
-        policies = list(policies)  # read once for each instance
+        policies = cast(Policies, list(policies))  # read once for each instance
     return Comparison(
         {
             name: simulate(instance, policies, horizon, epochs, seed, device=device, keep=keep, **options)

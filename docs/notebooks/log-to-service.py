@@ -1,0 +1,4 @@
+# %% [markdown]
+# # log-to-service
+# %%
+print(1)

@@ -1,0 +1,4 @@
+# %% [markdown]
+# # new-policy
+# %%
+print(1)

@@ -1,0 +1,4 @@
+# %% [markdown]
+# # the-paper
+# %%
+print(1)

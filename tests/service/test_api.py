@@ -407,7 +407,7 @@ def test_health_readiness_and_metrics(tmp_path):
         async with serving(tmp_path) as served:
             await served.decide()
             assert (await served.get("/healthz")).json() == {"alive": True}
-            assert (await served.get("/readyz")).json() == {"ready": True, "reasons": []}
+            assert (await served.get("/readyz")).json() == {"ready": True, "reasons": [], "warnings": []}
             text = (await served.get("/metrics")).text
             assert 'arcbandit_events_total{event="decisions"} 1.0' in text
             assert 'arcbandit_plan_version{campaign="films"} 1.0' in text

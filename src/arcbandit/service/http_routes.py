@@ -135,7 +135,8 @@ class Routes:
         name = request.path_params["name"]
         campaign = self._service.campaign(name)
         now = self._service.store.now()
-        return json_response(plan_view(campaign, campaign.plan, now, self._service.warnings.get(name)))
+        service = self._service
+        return json_response(plan_view(campaign, campaign.plan, now, service.troubles(name), service.punctuality(name)))
 
     async def earlier_plan(self, request: Request) -> Response:
         """A plan that is or was in force."""
@@ -145,7 +146,7 @@ class Routes:
         found = await self._service.store.plan(campaign.record.id, number)
         if found is None:
             raise ApiError(404, "unknown_plan", "There is no plan of that version.")
-        return json_response(plan_view(campaign, found, self._service.store.now(), None))
+        return json_response(plan_view(campaign, found, self._service.store.now()))
 
     async def history(self, request: Request) -> Response:
         """How every promise stood, plan by plan."""
@@ -169,7 +170,7 @@ class Routes:
         found = await self._service.what_if(name, await self._body(request, WhatIf))
         now = self._service.store.now()
         shown = msgspec.structs.replace(found, made_at=now)
-        return json_response(plan_view(self._service.campaign(name), shown, now, None))
+        return json_response(plan_view(self._service.campaign(name), shown, now))
 
     async def decisions(self, request: Request) -> Response:
         """The log, as lines of JSON or as a Parquet file."""
@@ -219,7 +220,10 @@ class Routes:
     async def ready(self, request: Request) -> Response:
         """Requests are answered."""
         reasons = [] if self._service.store.is_writable else ["Nothing can be written to the store."]
-        return json_response(ReadyAnswer(not reasons, reasons), 503 if reasons else 200)
+        # Without names, for whoever has no token may ask; the plan of each campaign says more.
+        late = sum(bool(self._service.troubles(name)) for name in self._service.campaigns)
+        warnings = [f"The plans of {late} campaigns are not as new as they should be."] if late else []
+        return json_response(ReadyAnswer(not reasons, reasons, warnings), 503 if reasons else 200)
 
 
 @functools.cache

@@ -115,7 +115,8 @@ class SQLiteReader:
             changes = self._connection.execute(
                 "SELECT change FROM changes WHERE campaign = ? AND revision > ? ORDER BY revision", (campaign, seen)
             ).fetchall()
-        return Statistics(record, plan, pairs, learner, tuple(msgspec.json.decode(change) for (change,) in changes))
+        told = tuple(msgspec.json.decode(change) for (change,) in changes)
+        return Statistics(record, plan, pairs, learner, told, row is not None and learner is None)
 
     def decisions(self, campaign: int, after: int = 0) -> Iterator[LoggedDecision]:
         """The decisions after this sequence number, in order, with their rewards."""

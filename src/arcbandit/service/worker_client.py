@@ -65,6 +65,10 @@ class Worker:
         if not task.cancelled():
             task.exception()
 
+    def _was_closed(self) -> bool:
+        """Whether it was closed meanwhile, which a type checker would rule out."""
+        return self._closed
+
     async def _exchange(self, question: Question) -> Reply:
         if self._closed:
             raise WorkerError("The planner's process was ended.")
@@ -78,7 +82,7 @@ class Worker:
                 start_new_session=True,  # Ctrl-C is for the service, which ends this process itself
             )
         process = self._process
-        if self._closed:  # while it was started
+        if self._was_closed():
             await self.end()
             raise WorkerError("The planner's process was ended.")
         assert process.stdin is not None

@@ -12,7 +12,7 @@ import arcbandit
 from arcbandit import checks, client, rules
 from tests.test_examples import MODULES_WITH_EXAMPLES
 
-HEAVY = ["numba", "highspy", "scipy", "polars", "pyarrow", "rich", "narwhals", "pandas", "ibis", "duckdb"]
+HEAVY = ["numba", "numpy", "highspy", "scipy", "polars", "pyarrow", "rich", "narwhals", "pandas", "ibis", "duckdb"]
 
 
 @pytest.mark.parametrize("name", arcbandit.__all__)

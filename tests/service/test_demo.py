@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from arcbandit.cli import main
+from arcbandit.examples.files import data_file
 from arcbandit.service.demo.platform import FLOORS, Platform
 from arcbandit.service.demo.traffic import Traffic
 from tests.patience import line_of
@@ -24,7 +25,7 @@ PATIENCE = 300  # seconds: a first compilation, on a machine that does other thi
 def test_the_platform_is_that_of_the_tutorial():
     """The same table; every provider was promised something; engagement is about a tenth of the rating."""
     own = ROOT / "src" / "arcbandit" / "service" / "demo" / "providers-by-genre.csv"
-    assert own.read_bytes() == (ROOT / "docs" / "data" / "providers-by-genre.csv").read_bytes()
+    assert own.read_bytes() == data_file("providers-by-genre.csv").read_bytes()
     platform, chance = Platform(), random.Random(1)
     assert list(FLOORS) == platform.providers
     seen = [platform.engagement("Universal", "Drama", chance) for _ in range(400)]

@@ -34,7 +34,8 @@ Store = Annotated[str | None, Parameter(show_default=False, help=STORE_HELP)]
 
 def needs_service() -> None:
     """Refuse with the name of the extra if what the service needs is not installed."""
-    for module in ("apsw", "asyncpg", "msgspec", "starlette", "uvicorn", "uvloop", "httptools", "prometheus_client"):
+    modules = ["apsw", "asyncpg", "msgspec", "starlette", "uvicorn", "httptools", "prometheus_client"]
+    for module in modules if sys.platform == "win32" else [*modules, "uvloop"]:  # which Windows has not
         try:
             __import__(module)
         except ImportError as error:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import uvicorn
 
@@ -30,6 +30,7 @@ log = logging.getLogger("arcbandit.service")
 
 DRAIN_SECONDS = 4
 KEEP_ALIVE_SECONDS = 30
+LOOP: Literal["asyncio", "uvloop"] = "asyncio" if sys.platform == "win32" else "uvloop"  # which Windows has not
 COLLECT_AFTER = 20_000  # objects
 BROKEN = 70  # the exit code of a process whose store failed
 
@@ -84,7 +85,7 @@ class Server(uvicorn.Server):
                 running.app,
                 host=host,
                 port=port,
-                loop="uvloop",
+                loop=LOOP,
                 http=ExpressProtocol,
                 ws="none",
                 lifespan="off",

@@ -66,11 +66,12 @@ test-ray: $(READY)  ## Test on a local cluster of Ray, which is installed for it
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "ray>=2.40"
 	$(BIN)/python -m pytest tests/simulation/test_cluster.py
 
-lint: $(READY)  ## Check style, types and import directions
+lint: $(READY)  ## Check style, types, import directions, and that docstrings agree with signatures
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.docstrings
 
 lint-deploy:  ## Check the Dockerfile and the compose file with linters, in an environment of their own
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

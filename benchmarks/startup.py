@@ -159,7 +159,7 @@ WORKLOADS = (
         run=import_package,
         turns=11,
         quick_turns=3,
-        requirement=Requirement(seconds=0.5),
+        requirement=Requirement(seconds=0.05),
     ),
     Workload(
         name="import-every-name",

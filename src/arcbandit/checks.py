@@ -7,6 +7,11 @@ In a test suite, one check per test:
         check(MyPolicy)
 
 A check that fails raises AssertionError, which says what must hold and what was found instead.
+
+>>> from arcbandit import OLP
+>>> check_says_what_it_is(OLP)
+>>> check_says_what_it_is in checks_of(OLP)
+True
 """
 
 import copy
@@ -40,13 +45,29 @@ Check = Callable[[Any], None]
 
 
 def check_policy(policy: Any) -> None:
-    """Run every check on a policy: a class, a configuration, or a plain object that `simulate` plays."""
+    """Run every check on a policy: a class, a configuration, or a plain object that `simulate` plays.
+
+    >>> class Even:
+    ...     name = "even"
+    ...     def begin(self, problem, seed):
+    ...         self.shares = problem.available / problem.available.sum(axis=0)
+    ...     def allocate(self, context):
+    ...         return self.shares
+    ...     def learn(self, context, arm, reward):
+    ...         pass
+    >>> check_policy(Even())
+    """
     for check in checks_of(policy):
         check(policy)
 
 
 def checks_of(policy: Any) -> list[Check]:
-    """The checks that a policy must pass."""
+    """The checks that a policy must pass.
+
+    >>> from arcbandit import OLP
+    >>> checks_of(OLP)[0].__name__
+    'check_says_what_it_is'
+    """
     if isinstance(policy, Configuration) or (isinstance(policy, type) and issubclass(policy, Policy)):
         return list(COMPILED)
     if isinstance(policy, PlainPolicy) and not isinstance(policy, type):
@@ -58,7 +79,11 @@ def checks_of(policy: Any) -> list[Check]:
 
 
 def instances(*, groups: bool = False) -> Iterator[Instance]:
-    """Problems that policies stumble over: a single pair, floors of zero, infeasible floors, and more arms."""
+    """Problems that policies stumble over: a single pair, floors of zero, infeasible floors, and more arms.
+
+    >>> [(instance.n_arms, instance.n_contexts) for instance in instances()]
+    [(1, 1), (2, 2), (2, 2), (2, 2), (5, 4)]
+    """
     yield Instance([[0.5]], [0.1], [1.0])
     yield Instance([[0.9, 0.2], [0.3, 0.6]], [0.2, 0.1], [0.5, 0.5], noise_scale=0.2)
     yield Instance([[0.9, 0.2], [0.3, 0.6]], [0.0, 0.0], [0.7, 0.3])

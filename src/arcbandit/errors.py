@@ -31,19 +31,51 @@ from typing import Any
 
 
 class ArcbanditError(Exception):
-    """Base of every deliberate exception of this library."""
+    """Base of every deliberate exception of this library.
+
+    >>> from arcbandit import plan
+    >>> try:
+    ...     plan("nu")
+    ... except ArcbanditError as error:
+    ...     print(error)
+    instance must be an Instance, such as paper_instance('nu'), got 'nu'.
+    """
 
 
 class InvalidInputError(ArcbanditError, ValueError):
-    """An argument breaks a stated rule."""
+    """An argument breaks a stated rule.
+
+    >>> from arcbandit import OLP
+    >>> try:
+    ...     OLP(horizon=0)
+    ... except InvalidInputError as error:
+    ...     print(error)
+    horizon must be a whole number from 1 to below 2**63, got 0.
+    """
 
 
 class InvalidInstanceError(InvalidInputError):
-    """An instance, or the file it is read from, breaks a stated rule."""
+    """An instance, or the file it is read from, breaks a stated rule.
+
+    >>> from arcbandit import Instance
+    >>> try:
+    ...     Instance([[1.0, 2.0]], revenue_floors=[0.5], context_probabilities=[0.5, 0.6])
+    ... except InvalidInstanceError as error:
+    ...     print(error)
+    context_probabilities must sum to 1 (within 1e-06), got 1.1.
+    """
 
 
 class UnknownNameError(InvalidInputError, LookupError):
-    """No arm, context, policy or instance has that name."""
+    """No arm, context, policy or instance has that name.
+
+    >>> from arcbandit import policy
+    >>> try:
+    ...     policy("oplb")
+    ... except UnknownNameError as error:
+    ...     print(str(error)[-30:])
+    oe2d, optimistic3, sgoc, spoc.
+    """
 
 
 class InfeasibleError(ArcbanditError):
@@ -51,6 +83,13 @@ class InfeasibleError(ArcbanditError):
 
     `conflicting_floors` names floors that cannot be met together; `least_shortfall` is the smallest
     total revenue by which any allocation misses its floors.
+
+    >>> from arcbandit import Instance, plan
+    >>> try:
+    ...     plan(Instance([[1.0], [1.0]], revenue_floors=[0.75, 0.5], context_probabilities=[1.0]))
+    ... except InfeasibleError as error:
+    ...     print(error.conflicting_floors, error.least_shortfall)
+    ('1', '2') 0.25
     """
 
     def __init__(self, message: str, *, conflicting_floors: tuple[str, ...], least_shortfall: float) -> None:
@@ -65,7 +104,15 @@ class InfeasibleError(ArcbanditError):
 
 
 class EnumerationLimitError(ArcbanditError):
-    """An exact answer needs `count` cases, more than the `limit` allows."""
+    """An exact answer needs `count` cases, more than the `limit` allows.
+
+    >>> from arcbandit import analyse, paper_instance
+    >>> try:
+    ...     analyse(paper_instance("nu"), candidate_limit=100).suboptimality_gap
+    ... except EnumerationLimitError as error:
+    ...     print(error)
+    The suboptimality gap needs all 924 candidate sets, more than the limit of 100.
+    """
 
     def __init__(self, message: str, *, count: int, limit: int) -> None:
         super().__init__(message)
@@ -77,7 +124,16 @@ class EnumerationLimitError(ArcbanditError):
 
 
 class PlanningError(ArcbanditError):
-    """The solver gave up before it reached an optimal plan."""
+    """The solver gave up before it reached an optimal plan.
+
+    >>> from arcbandit import paper_instance, plan
+    >>> try:
+    ...     best = plan(paper_instance("nu"))
+    ... except PlanningError:  # for coefficients that span many decades
+    ...     best = plan(paper_instance("nu"), solver="highs")
+    >>> best.value
+    5.25
+    """
 
 
 class StoreError(ArcbanditError):
@@ -105,7 +161,12 @@ class RequestIdUsedError(StoreError):
 
 
 class ServiceError(ArcbanditError):
-    """The decision service refused what a client asked: `status` of HTTP, `code` for programs, `field` if it is one."""
+    """The decision service refused what a client asked: `status` of HTTP, `code` for programs, `field` if it is one.
+
+    >>> error = ServiceError("There is no campaign 'songs'.", status=404, code="not_found")
+    >>> error.status, error.code
+    (404, 'not_found')
+    """
 
     def __init__(self, message: str, status: int, code: str, field: str | None = None) -> None:
         super().__init__(message)
@@ -118,11 +179,24 @@ class ServiceError(ArcbanditError):
 
 
 class ServiceUnavailableError(ServiceError):
-    """The decision service did not answer, however often it was asked; whether it did what was asked is not known."""
+    """The decision service did not answer, however often it was asked; whether it did what was asked is not known.
+
+    >>> from arcbandit.client import Client, Retries
+    >>> with Client("http://127.0.0.1:1", retries=Retries(tries=1)) as client:
+    ...     try:
+    ...         client.campaigns()
+    ...     except ServiceUnavailableError as error:
+    ...         print(error.status, error.code)
+    0 lost
+    """
 
 
 class MissingExtraError(ArcbanditError, ImportError):
-    """An optional dependency is not installed; the message says which extra brings it."""
+    """An optional dependency is not installed; the message says which extra brings it.
+
+    >>> print(MissingExtraError("polars", "frames"))
+    polars is not installed; it comes with the extra 'frames': pip install 'arcbandit[frames]'.
+    """
 
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(
@@ -136,16 +210,46 @@ class MissingExtraError(ArcbanditError, ImportError):
 
 
 class ArcbanditWarning(UserWarning):
-    """Base of every deliberate warning of this library."""
+    """Base of every deliberate warning of this library.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ArcbanditWarning)  # of this library alone
+    """
 
 
 class FloorsOutOfReachWarning(ArcbanditWarning):
-    """A policy at work has found that no plan meets its floors, even by optimistic estimates."""
+    """A policy at work has found that no plan meets its floors, even by optimistic estimates.
+
+    >>> import warnings
+    >>> from arcbandit import BLP
+    >>> policy = BLP([0.8, 0.8], [1.0], noise_scale=0.01)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     for number in range(20):
+    ...         policy.update(0, policy.decide(0).arm, 1.0)
+    >>> [warning.category.__name__ for warning in caught]
+    ['FloorsOutOfReachWarning']
+    """
 
 
 class ScaledProbabilitiesWarning(ArcbanditWarning):
-    """Probabilities summed to 1 but for more than rounding, and were scaled."""
+    """Probabilities summed to 1 but for more than rounding, and were scaled.
+
+    >>> import warnings
+    >>> from arcbandit import Instance
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     instance = Instance([[1.0, 2.0]], revenue_floors=[0.5], context_probabilities=[0.3333333, 0.6666666])
+    >>> print(caught[0].message)
+    context_probabilities sum to 0.9999998999999999; they are divided by it, to sum to 1.
+    """
 
 
 class CacheWarning(ArcbanditWarning):
-    """Compiled code cannot be kept on disk, so every process compiles it again."""
+    """Compiled code cannot be kept on disk, so every process compiles it again.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", CacheWarning)  # compiling in every process is then an error
+    """

@@ -38,6 +38,13 @@ class GroupFloor:
     """A floor on the total revenue per round of a subset of arms, given by name or index.
 
     Subsets of different group floors may overlap.
+
+    >>> from arcbandit import Instance, plan
+    >>> others = GroupFloor("others", ("guest", "new"), 2.5)
+    >>> arms = ["house", "guest", "new"]
+    >>> instance = Instance([[9, 3], [0, 4], [2, 2]], [0, 0, 0], [0.5, 0.5], arms=arms, group_floors=[others])
+    >>> plan(instance).group_revenue.tolist()
+    [2.5]
     """
 
     name: str
@@ -55,7 +62,11 @@ class GroupFloor:
             object.__setattr__(self, "floor", non_negative(f"floor of {owner}", self.floor))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the group floor as plain data; its keys are the arguments."""
+        """Return the group floor as plain data; its keys are the arguments.
+
+        >>> GroupFloor("others", ("guest", "new"), 2.5).to_dict()
+        {'name': 'others', 'arms': ['guest', 'new'], 'floor': 2.5}
+        """
         return {"name": self.name, "arms": list(self.arms), "floor": self.floor}
 
 

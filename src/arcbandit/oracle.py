@@ -73,6 +73,15 @@ class Analysis:
 
     As the paper defines them, its constants count the floors of all K arms, including those of zero, which planning and
     learning leave out. Both agree unless a mean reward is negative.
+
+    >>> from arcbandit import paper_instance
+    >>> found = analyse(paper_instance("nu"))
+    >>> found
+    <Analysis: floors are costly, margin 0.25, 3 arms x 3 contexts>
+    >>> str(found.regime), found.price_of_guarantees, round(found.suboptimality_gap, 4)
+    ('costly', 0.75, 0.0833)
+    >>> found.largest_floors.tolist()
+    [4.5, 0.5, 1.0]
     """
 
     instance: Instance
@@ -89,7 +98,12 @@ class Analysis:
         return f"<Analysis: floors are {self.regime}, margin {number(self.feasibility_margin)}, {shape}>"
 
     def to_dict(self) -> dict[str, float | str | None]:
-        """The constants by name, except the suboptimality gap, whose computation may take long."""
+        """The constants by name, except the suboptimality gap, whose computation may take long.
+
+        >>> from arcbandit import paper_instance
+        >>> analyse(paper_instance("nu")).to_dict()["revenue_without_floors"]
+        6.0
+        """
         return {
             "regime": str(self.regime),
             "value": self.value,
@@ -103,6 +117,10 @@ class Analysis:
         """A frame of the constants, NaN where there is none; with by="floor" or "pair", of the plan.
 
         `kind` is "polars" or "pandas", by default whichever is installed.
+
+        >>> from arcbandit import paper_instance
+        >>> analyse(paper_instance("nu")).to_frame(kind="pandas").set_index("constant").loc["value"].item()
+        5.25
         """
         if choice("by", by, ("constant", "floor", "pair")) != "constant":
             return self.plan.to_frame(by, kind=kind)
@@ -173,7 +191,13 @@ class Analysis:
         return best
 
     def candidate(self, active_set: ActiveSet) -> Candidate:
-        """s(I), L(I), P(I) and rho(I) of any set of constraints; floors by row, pairs as (arm, context) indices."""
+        """s(I), L(I), P(I) and rho(I) of any set of constraints; floors by row, pairs as (arm, context) indices.
+
+        >>> from arcbandit import paper_instance
+        >>> found = analyse(paper_instance("nu"))
+        >>> found.candidate(found.active_set).suboptimality_gap
+        0.0
+        """
         if self.regime == Regime.INFEASIBLE:
             raise InfeasibleError(
                 "The gaps of a candidate are measured from the optimum, but no allocation meets the floors.",
@@ -186,19 +210,43 @@ class Analysis:
         return found
 
     def feasibility_gap(self, active_set: ActiveSet) -> float:
-        """s(I): the least slack with which the floors of I hold with equality and its pairs stay idle."""
+        """s(I): the least slack with which the floors of I hold with equality and its pairs stay idle.
+
+        >>> from arcbandit import paper_instance
+        >>> found = analyse(paper_instance("nu"))
+        >>> found.feasibility_gap(found.active_set)
+        0.0
+        """
         return self.candidate(active_set).feasibility_gap
 
     def performance_sensitivity_of(self, active_set: ActiveSet) -> float:
-        """L(I): what the first unit of slack beyond s(I) earns."""
+        """L(I): what the first unit of slack beyond s(I) earns.
+
+        >>> from arcbandit import paper_instance
+        >>> found = analyse(paper_instance("nu"))
+        >>> round(found.performance_sensitivity_of(found.active_set), 6)
+        2.0
+        """
         return self.candidate(active_set).performance_sensitivity
 
     def performance_gap(self, active_set: ActiveSet) -> float:
-        """P(I): the revenue that I forgoes at its least slack, over max(1, S_gamma*) + L(I)."""
+        """P(I): the revenue that I forgoes at its least slack, over max(1, S_gamma*) + L(I).
+
+        >>> from arcbandit import paper_instance
+        >>> found = analyse(paper_instance("nu"))
+        >>> found.performance_gap(found.active_set)
+        0.0
+        """
         return self.candidate(active_set).performance_gap
 
     def gap(self, active_set: ActiveSet) -> float:
-        """rho(I) = max(s(I), P(I))."""
+        """rho(I) = max(s(I), P(I)).
+
+        >>> from arcbandit import paper_instance
+        >>> found = analyse(paper_instance("nu"))
+        >>> found.gap(found.active_set)
+        0.0
+        """
         return self.candidate(active_set).suboptimality_gap
 
     def learning_limit(self, horizon: float, violation_weight: float = 1.0) -> LearningLimit:
@@ -236,6 +284,8 @@ class Analysis:
 
 def analyse(instance: Instance, *, candidate_limit: int = CANDIDATE_LIMIT) -> Analysis:
     """Compute the oracle's constants; those that need an enumeration are computed on first access.
+
+    An enumeration of more than `candidate_limit` sets is refused.
 
     >>> from arcbandit import paper_instance
     >>> found = analyse(paper_instance("nu"))

@@ -2,6 +2,16 @@
 
 A rule is a subclass of `Policy` with a kernel `allocate(learner, context, t, stream)`. Kernels are functions on arrays
 that Numba compiles: they allocate nothing, raise nothing, and call only other kernels.
+
+>>> from arcbandit import paper_instance, simulate
+>>> class Even(Policy):
+...     name = "even"
+...     @kernel
+...     def allocate(learner, context, t, stream):
+...         learner.allocation[:] = 1.0 / learner.allocation.shape[0]
+...         return Outcome.PLANNED.value
+>>> simulate(paper_instance("nu"), [Even(), "olp"], horizon=200, epochs=2).policies
+('even', 'olp')
 """
 
 from arcbandit.compilation.compile import kernel, rare_kernel

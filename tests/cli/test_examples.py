@@ -24,7 +24,7 @@ def test_films_can_be_advised_on(tmp_path, capsys):
     folder = tmp_path / "a" / "b"
     assert main(["examples", "films", "--out", str(folder)]) == 0
     assert capsys.readouterr().out.split() == [
-        str(folder / file) for file in ("README.md", "films.csv", "log.csv", "floors.toml")
+        str(folder / file) for file in ("README.md", "films.csv", "providers-by-genre.csv", "log.csv", "floors.toml")
     ]
     assert (folder / "films.csv").read_bytes() == (DATA / "films.csv").read_bytes()
     assert len(tomllib.loads((folder / "floors.toml").read_text())["revenue_floors"]) == 6
@@ -38,7 +38,8 @@ def test_films_can_be_advised_on(tmp_path, capsys):
 def test_the_logs_of_the_shop_can_be_read(tmp_path, capsys):
     assert main(["examples", "open-bandit", "--out", str(tmp_path), "--json"]) == 0
     files = json.loads(capsys.readouterr().out)["files"]
-    assert [file.rpartition("/")[2] for file in files] == ["README.md", "obd-men-random.csv.gz", "obd-men-bts.csv.gz"]
+    names = ["README.md", "obd-men-random.csv.gz", "obd-men-bts.csv.gz", "LICENSE.Apache-2.0.txt"]
+    assert [file.rpartition("/")[2] for file in files] == names
     columns = ["--context", "position", "--arm", "item", "--reward", "click"]
     assert main(["evaluate", files[1], "--policy", "uniform", *columns, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["logged_value"] == pytest.approx(0.0046)

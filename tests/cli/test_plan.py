@@ -13,6 +13,7 @@ from arcbandit.cli import main
 from arcbandit.cli.documents import Answer, plan_document
 from arcbandit.cli.wording import figures, label, percent
 from arcbandit.experiments.paper_instances import PAPER_INSTANCES
+from tests.patience import PATIENCE, rest_of
 
 PLAN_FIELDS = [
     "allocation",
@@ -401,9 +402,9 @@ class TestTheProgram:
         """`| head` ends the output, not the reader's patience."""
         process = subprocess.Popen([*program, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdout.close()
-        assert process.stderr.read() == b""
+        assert rest_of(process.stderr) == b""
         process.stderr.close()
-        assert process.wait() == 141
+        assert process.wait(PATIENCE) == 141
 
     def test_help_needs_nothing_heavy(self):
         """A command that only prints help must not wait for a compiler."""

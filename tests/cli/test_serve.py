@@ -22,6 +22,7 @@ from arcbandit.service.sqlite_store import SQLiteReader, SQLiteStore
 from arcbandit.service.sqlite_transactions import opened
 from arcbandit.service.store import DecisionDraft, RewardDraft
 from arcbandit.service.tokens import digest_of
+from tests.patience import PATIENCE, killed, line_of, rest_of, within
 from tests.service.processes import ROOT, made_store
 
 
@@ -190,10 +191,15 @@ def test_serve_starts_from_a_fitted_policy_plans_and_ends(store, tmp_path):
         env=environment,
     )
     try:
-        line = process.stdout.readline()
+        line = line_of(process)
         port = re.search(r":(\d+) ", line)
-        assert port is not None, process.stderr.read()
-        token = next(word for text in process.stderr for word in text.split() if word.startswith("arcb_"))
+        assert port is not None, "the service did not start"
+        # The token is told before the service listens, so that its line is there.
+        token = within(
+            PATIENCE,
+            "no token was told",
+            lambda: next(word for text in process.stderr for word in text.split() if word.startswith("arcb_")),
+        )
         headers = {"authorization": f"Bearer {token}"}
         with httpx.Client(base_url=f"http://127.0.0.1:{port[1]}/v1/campaigns/default", headers=headers) as client:
             assert client.get("/plan", headers={"authorization": "Bearer wrong"}).status_code == 401
@@ -210,13 +216,11 @@ def test_serve_starts_from_a_fitted_policy_plans_and_ends(store, tmp_path):
             assert json.loads(kept[0])["context"] == "tv"
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
-        errors = process.stderr.read()
+        errors = rest_of(process.stderr)
         assert "Traceback" not in errors
         assert token not in errors
     finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+        killed(process)
         process.stdout.close()
         process.stderr.close()
     assert restore(json.loads(Path(fitted).read_text())).arms == ("guest", "house")

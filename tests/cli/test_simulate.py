@@ -12,6 +12,7 @@ from arcbandit.cli import main
 from arcbandit.policies.registry import policy
 from arcbandit.simulation.run import simulate
 from arcbandit.simulation.trace import Trace
+from tests.patience import killed, line_of
 
 SHORT = ["--horizon", "300", "--epochs", "2", "--jobs", "1"]
 
@@ -259,10 +260,13 @@ class TestTheProgram:
         process = subprocess.Popen(
             [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-        assert process.stdout.readline() == b"playing\n"
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        try:
+            assert line_of(process) == b"playing\n"
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        finally:
+            killed(process)
         assert (process.returncode, said) == (130, b"Interrupted.\n")
         assert list(tmp_path.iterdir()) == []
 

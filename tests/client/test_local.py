@@ -12,6 +12,7 @@ from arcbandit.errors import InvalidInputError, ServiceUnavailableError, Unknown
 from arcbandit.service.audit import audited
 from arcbandit.service.sqlite_store import SQLiteReader
 from tests.client.plans import PLAN
+from tests.patience import PATIENCE
 from tests.service.processes import Process, made_store
 
 QUICK = Retries(tries=3, pause=0.02)
@@ -171,11 +172,12 @@ def test_threads_share_a_decider(server):
                     mine.append(decider.decide("tv"))
                     decider.reward(mine[-1], 0.25)
 
-            threads = [threading.Thread(target=work, args=(mine,)) for mine in made]
+            threads = [threading.Thread(target=work, args=(mine,), daemon=True) for mine in made]
             for thread in threads:
                 thread.start()
             for thread in threads:
-                thread.join()
+                thread.join(PATIENCE)
+            assert not any(thread.is_alive() for thread in threads)
         assert counted(client) == (before[0] + 400, before[1] + 400)
     assert len({decision.decision_id for mine in made for decision in mine}) == 400
 

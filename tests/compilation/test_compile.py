@@ -108,7 +108,19 @@ class TestTheFolder:
         assert cache.cache_root() == tmp_path / "arcbandit"
         monkeypatch.delenv("XDG_CACHE_HOME")
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.setattr(cache.sys, "platform", "linux")
         assert cache.cache_root() == tmp_path / "home" / ".cache" / "arcbandit"
+
+    def test_is_where_the_platform_has_caches(self, tmp_path, monkeypatch):
+        """Each has its own convention."""
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.delenv("LOCALAPPDATA", raising=False)
+        monkeypatch.setattr(cache.Path, "home", lambda: tmp_path)
+        assert cache.user_cache("linux") == tmp_path / ".cache"
+        assert cache.user_cache("darwin") == tmp_path / "Library" / "Caches"
+        assert cache.user_cache("win32") == tmp_path / "AppData" / "Local"
+        monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+        assert cache.user_cache("win32") == tmp_path / "local"
 
     def test_is_none_where_nothing_can_be_written(self, tmp_path, monkeypatch):
         """A file stands where the folder would be: no folder, no error, and one warning that says what to do."""

@@ -3,8 +3,10 @@
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
@@ -13,6 +15,7 @@ FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # which is small in containers: a page that does not fit crashes
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -21,6 +24,17 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 PATIENCE = 120  # seconds
+# Gives Chromium its pipes as 3 and 4. In a process of its own: code between fork and exec may wait for a lock that
+# another thread of the tests held. Copies first, for a pipe may itself be 3 or 4.
+START = """
+import os, sys
+reading, writing = (os.dup(int(one)) for one in sys.argv[1:3])
+os.dup2(reading, 3)
+os.dup2(writing, 4)
+for one in (3, 4):
+    os.set_inheritable(one, True)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 KEYS = {"Tab": 9, "Enter": 13, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
 
 
@@ -41,17 +55,20 @@ class Chromium:
     def __init__(self, executable, profile):
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
-
-        def as_three_and_four():
-            # Copies first: a pipe may itself be 3 or 4.
-            reading, writing = os.dup(to_browser), os.dup(from_browser)
-            os.dup2(reading, 3)
-            os.dup2(writing, 4)
-
         self._process = subprocess.Popen(
-            [executable, *FLAGS, f"--user-data-dir={profile}"],
-            preexec_fn=as_three_and_four,
-            close_fds=False,
+            [
+                sys.executable,
+                "-S",
+                "-c",
+                START,
+                str(to_browser),
+                str(from_browser),
+                executable,
+                *FLAGS,
+                f"--user-data-dir={profile}",
+            ],
+            pass_fds=(to_browser, from_browser),
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -63,13 +80,17 @@ class Chromium:
         self.messages = []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
+        for domain in ("Page", "Runtime", "Log", "Inspector"):
             self.ask(f"{domain}.enable")
 
     def close(self):
         """End the process."""
         self._process.terminate()
-        self._process.wait(PATIENCE)
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(PATIENCE)
         os.close(self._in)
         os.close(self._out)
 
@@ -80,19 +101,23 @@ class Chromium:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + PATIENCE
         while True:
-            answer = self._next()
+            answer = self._next(method, deadline)
             if answer.get("id") == self._last:
                 assert "error" not in answer, answer
                 return answer["result"]
 
-    def _next(self):
+    def _next(self, method, deadline):
         while b"\0" not in self._unread:
+            readable, _, _ = select.select([self._in], [], [], max(deadline - time.monotonic(), 0.0))
+            assert readable, f"Chromium did not answer {method} within {PATIENCE} s"
             more = os.read(self._in, 1 << 20)
             assert more, "Chromium went away"
             self._unread += more
         one, _, self._unread = self._unread.partition(b"\0")
         message = json.loads(one)
+        assert message.get("method") != "Inspector.targetCrashed", f"the tab crashed at {method}"
         if message.get("method") in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"):
             self.messages.append(message["params"])
         return message

@@ -5,7 +5,7 @@ import pytest
 from arcbandit import BLP, PricedLP, paper_instance, simulate
 from arcbandit.compilation.fingerprint import fingerprint
 from arcbandit.compilation.shared_code import loaded
-from arcbandit.policies.calling import calling_kernel, kind_to_share
+from arcbandit.policies.calling import calling, kind_to_share
 
 NU = paper_instance("nu")
 
@@ -15,7 +15,8 @@ def test_the_loop_and_a_policy_at_work_call_the_same_code():
     simulate(NU, [PricedLP(), PricedLP(replan=5)], 50, 1, jobs=1)
     online = PricedLP().for_instance(NU, seed=1)
     online.decide(0)
-    allocate = calling_kernel(PricedLP.allocate, kind_to_share(online.learner)).py_func.__globals__["shared_allocate"]
+    called = calling(PricedLP.allocate, kind_to_share(online.learner))
+    allocate = called.allocate_elsewhere.py_func.__globals__["shared_allocate"]
     assert len([symbol for symbol in loaded if fingerprint(allocate.py_func) in symbol]) == 1
 
 

@@ -13,6 +13,7 @@ import pytest
 from arcbandit.policies import settings
 from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import own_policies
+from arcbandit.simulation.clairvoyant import CLAIRVOYANTS, ClairvoyantName
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = ("revenue_floors", "context_probabilities")
@@ -26,6 +27,7 @@ def test_every_keyword_of_a_policy_is_among_the_settings():
 
 def test_the_names_are_those_of_the_policies_in_their_order():
     assert get_args(settings.PolicyName) == tuple(own_policies())
+    assert get_args(ClairvoyantName) == tuple(CLAIRVOYANTS)
 
 
 def settings_of(kind):
@@ -60,13 +62,16 @@ WRONG = {
     'simulate(NU, ["blp"], 100, epoch=3)': 'Unexpected keyword argument "epoch"',
     'simulate(NU, ["blp"], 100, keep="sumary")': "No overload variant",
     'simulate(NU, ["blp"], 100, rewards="gausian")': "No overload variant",
+    'simulate(NU, ["bpl"], 100)': 'incompatible type "Literal',
+    'compare(NU, {"mine": "thomson-lp"}, 100)': "incompatible type",
 }
 RIGHT = [
     'BLP([1.0], {"x": 1.0}, arms=["a"], noise_scale=1, replan=10, seed=None, horizon=1e5).decide("x")',
     'LinearProgramRule(optimism=1, caution=-0.5, replan="doubling")',
     "ThompsonLP(redraws=3, share=0.5)",
     'Optimistic3(alpha=1, dual="realised")',
-    'simulate(NU, ["blp", "mine"], 1e5, 1e2, device="auto", keep="summary").quantile("regret", "blp", 0.5)',
+    'simulate(NU, ["blp"], 1e5, 1e2, device="auto", keep="summary").quantile("regret", "blp", 0.5)',
+    'simulate(NU, ["blp", policy("mine"), "clairvoyant"], 100)',
     'policy("blp", sigma=3)',  # by name, anything goes
 ]
 
@@ -76,7 +81,7 @@ def test_a_misspelt_keyword_is_found_by_mypy(tmp_path):
     pytest.importorskip("mypy", reason="mypy comes with the extra `lint`")
     opening = """
         from arcbandit import BLP, OLP, Instance, LinearProgramRule, Optimistic3, ThompsonLP
-        from arcbandit import paper_instance, policy, simulate
+        from arcbandit import compare, paper_instance, policy, simulate
 
         NU = paper_instance("nu")
     """

@@ -8,6 +8,7 @@ import pytest
 
 from arcbandit.report import pencil
 from arcbandit.report.charts import Chart, Line
+from tests.patience import killed
 
 CHART = Chart("Growth", "round t", "sum", (Line("OLP", [1, 10, 100], [1.0, 2.0, 4.0]),), x_log=True, y_log=True)
 ZERO = Chart("Nothing", "round t", "sum", (Line("OLP", [1, 2], [0.0, 0.0]),))
@@ -27,8 +28,7 @@ def test_both_draw_the_same_bytes():
 def test_charts_are_drawn_here_if_the_other_process_dies():
     with pencil.other_process() as draw:
         process = draw._process
-        process.kill()
-        process.wait()
+        killed(process)
         assert draw(CHART, for_print=False) == pencil.draw_here(CHART, for_print=False)
         assert draw._process is None
 

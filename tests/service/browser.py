@@ -37,7 +37,9 @@ class Open:
     def __init__(self, folder, *, tokens=False):
         self._began = threading.Event()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(folder, tokens),))
+        self._thread = threading.Thread(
+            target=self._loop.run_until_complete, args=(self._serve(folder, tokens),), daemon=True
+        )
         self._thread.start()
         assert self._began.wait(PATIENCE), "the service did not start"
         self.client = httpx.Client(base_url=self.url, timeout=PATIENCE)
@@ -51,6 +53,7 @@ class Open:
         )
         serving = asyncio.ensure_future(self._server.serve())
         while not self._server.started:
+            assert not serving.done(), "the service did not start"
             await asyncio.sleep(0.01)
         port = self._server.servers[0].sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
@@ -85,6 +88,7 @@ class Open:
         self.client.close()
         self._server.should_exit = True
         self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), "the service did not end"
         self._loop.close()
 
 
@@ -96,8 +100,8 @@ class Tab(Chromium):
         super().__init__(executable(), profile)
         self.ask("Network.enable")
 
-    def _next(self):
-        message = super()._next()
+    def _next(self, method, deadline):
+        message = super()._next(method, deadline)
         if message.get("method") == "Network.requestWillBeSent":
             self.asked.append(message["params"]["request"]["url"])
         return message

@@ -12,6 +12,7 @@ from pathlib import Path
 from arcbandit.service import teaching
 from arcbandit.service.api_types import CreateCampaign
 from arcbandit.service.sqlite_store import SQLiteStore
+from tests.patience import PATIENCE, killed, line_of
 from tests.service.served import FILMS
 
 ROOT = Path(__file__).parents[2]
@@ -26,12 +27,12 @@ run(running, "127.0.0.1", 0, lambda port: print(port, flush=True))
 """
 
 
-def made_store(folder, **others):
+def made_store(folder, *, clocks=None, **others):
     """A store with a campaign; its path."""
     path = str(folder / "store.db")
 
     async def make():
-        store = SQLiteStore(path)
+        store = SQLiteStore(path, clocks=clocks)
         made = teaching.created(CreateCampaign(**{**FILMS, **others}))
         await store.create_campaign("films", made.settings, made.policy)
         await store.close()
@@ -51,22 +52,22 @@ class Process:
             text=True,
             env=environment,
         )
-        line = self.process.stdout.readline()
+        line = line_of(self.process)
         assert line.strip().isdecimal(), "the server did not start"
         self.port = int(line)
 
     def kill(self):
         """As a loss of the machine's temper would: no handler runs."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        killed(self.process)
         self.process.stdout.close()
 
     def terminate(self):
         """Ask it to end; its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(10)
-        self.process.stdout.close()
-        return code
+        try:
+            return self.process.wait(10)
+        finally:
+            self.kill()
 
 
 class Raw:
@@ -78,6 +79,13 @@ class Raw:
 
     async def post(self, path, body):
         """The status and the body of an answer; ConnectionError if there is none."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await self._exchanged(path, body)
+        except TimeoutError:
+            raise AssertionError(f"{path} was not answered within {PATIENCE:g} s") from None
+
+    async def _exchanged(self, path, body):
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams

@@ -38,6 +38,9 @@ class MadeUpPlans:
         )
         return msgspec.to_builtins(plan), None
 
+    async def end(self):
+        pass
+
     async def close(self):
         pass
 

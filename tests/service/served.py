@@ -1,4 +1,4 @@
-"""A service in the process of the test, over a real store, asked through its ASGI application."""
+"""A service in the process of the test, over a real store, asked through its ASGI application or over a socket."""
 
 import asyncio
 import contextlib
@@ -9,8 +9,10 @@ from pathlib import Path
 
 import httpx
 import msgspec
+import uvicorn
 
 from arcbandit.service.dashboard import dashboard_routes
+from arcbandit.service.express import ExpressProtocol
 from arcbandit.service.http_app import HttpApp
 from arcbandit.service.http_routes import Routes
 from arcbandit.service.metrics import Metrics
@@ -35,6 +37,9 @@ class InProcess:
         asked = msgspec.json.decode(encoded(question)[4:], type=Question)
         reply = encoded(await asyncio.to_thread(reply_to, asked, self._path))
         return value_of(msgspec.msgpack.decode(reply[4:], type=Reply))
+
+    async def end(self):
+        pass
 
     async def close(self):
         pass
@@ -62,20 +67,6 @@ class Served:
         """Post JSON, or bytes as they are."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         return await self.client.post(path, content=content, **options)
-
-    async def quickly(self, path, body):
-        """Post JSON without a client library, which takes most of the time of many requests."""
-        data, sent = json.dumps(body).encode(), []
-
-        async def receive():
-            return {"type": "http.request", "body": data, "more_body": False}
-
-        async def send(message):
-            sent.append(message)
-
-        await self.app({"type": "http", "method": "POST", "path": path, "headers": []}, receive, send)
-        assert sent[0]["status"] == 200, sent
-        return json.loads(sent[1]["body"])
 
     async def get(self, path, **options):
         return await self.client.get(path, **options)
@@ -111,3 +102,30 @@ async def serving(folder, *, campaign=FILMS, **options):
     finally:
         await served.client.aclose()
         await served.store.close()
+
+
+@contextlib.asynccontextmanager
+async def listening(served):
+    """The port on which a service is asked over HTTP, by the parser and the short way of a service that runs."""
+    config = uvicorn.Config(
+        served.app,
+        port=0,
+        http=ExpressProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+    )
+    server = uvicorn.Server(config)
+    serving = asyncio.ensure_future(server.serve())
+    try:
+        async with asyncio.timeout(60):
+            while not server.started:
+                assert not serving.done(), "the service did not start"
+                await asyncio.sleep(0.01)
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        async with asyncio.timeout(60):
+            await serving

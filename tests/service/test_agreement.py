@@ -1,4 +1,4 @@
-"""Simulated traffic through the API loses no more than the library's policy with the same replanning and delay."""
+"""Simulated traffic over HTTP loses no more than the library's policy with the same replanning and delay."""
 
 import asyncio
 import random
@@ -8,7 +8,8 @@ import pytest
 
 from arcbandit import BLP, paper_instance, plan
 from arcbandit.service.upkeep import EAGER
-from tests.service.served import serving
+from tests.service.processes import Raw
+from tests.service.served import listening, serving
 
 REPLAN, DELAY = 50, 100  # rounds
 DECIDE, REWARDS = "/v1/campaigns/films/decide", "/v1/campaigns/films/rewards"
@@ -51,8 +52,26 @@ def played_by_the_library(rounds, seed):
     return total
 
 
-async def played_by_the_service(served, rounds, seed):
-    """The same over the API, where some rewards and some requests come twice, and not in order."""
+class Visitors:
+    """As many connections as there are requests at once; each asks, and waits for its answer."""
+
+    def __init__(self, port):
+        self._connections = [Raw(port) for _ in range(REPLAN)]
+
+    async def ask(self, path, bodies):
+        """The answers to requests that are made at the same time."""
+        asked = zip(self._connections, bodies, strict=False)
+        answers = await asyncio.gather(*(connection.post(path, body) for connection, body in asked))
+        assert {status for status, _ in answers} <= {200}, answers
+        return [answer for _, answer in answers]
+
+    async def leave(self):
+        for connection in self._connections:
+            await connection.close()
+
+
+async def played_by_the_service(served, visitors, rounds, seed):
+    """The same over HTTP, where some rewards and some requests come twice, and not in order."""
     rng = random.Random(seed)
     total, waiting, number, delivered = np.zeros(2), [], 0, 0
     while number < rounds:
@@ -63,9 +82,9 @@ async def played_by_the_service(served, rounds, seed):
         total += chunk * lost(campaign.plan.matrix)
         came = [visitor(rng) for _ in range(chunk)]
         asked = [{"context": NU.contexts[column], "request_id": f"r{number + k}"} for k, (column, _) in enumerate(came)]
-        made = await asyncio.gather(*(served.quickly(DECIDE, body) for body in asked))
+        made = await visitors.ask(DECIDE, asked)
         again = rng.sample(range(chunk), chunk // 5)
-        repeated = await asyncio.gather(*(served.quickly(DECIDE, asked[k]) for k in again))
+        repeated = await visitors.ask(DECIDE, [asked[k] for k in again])
         assert [one["decision_id"] for one in repeated] == [made[k]["decision_id"] for k in again]
         for (column, noise), one in zip(came, made, strict=True):
             reward = NU.mean_rewards[NU.arms.index(one["arm"]), column] + noise
@@ -76,7 +95,7 @@ async def played_by_the_service(served, rounds, seed):
         due += rng.sample(due, len(due) // 5)
         rng.shuffle(due)
         if due:
-            answer = await served.quickly(REWARDS, {"rewards": due})
+            (answer,) = await visitors.ask(REWARDS, [{"rewards": due}])
             assert {one["status"] for one in answer["results"]} == {200}
     counted = await served.service.statistics("films")
     assert (counted.decisions, counted.rewards) == (rounds, delivered)
@@ -102,8 +121,13 @@ def test_the_service_learns_as_the_library_does(tmp_path, cases):
     async def play(seed):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        async with serving(folder, campaign=CAMPAIGN, uniform=random.Random(seed).random) as served:
-            return await played_by_the_service(served, rounds, seed)
+        uniform = random.Random(seed).random
+        async with serving(folder, campaign=CAMPAIGN, uniform=uniform) as served, listening(served) as port:
+            visitors = Visitors(port)
+            try:
+                return await played_by_the_service(served, visitors, rounds, seed)
+            finally:
+                await visitors.leave()
 
     found = np.array([asyncio.run(play(1000 + run)) for run in range(runs)])
     regret, violation = (rank_sum(found[:, column], library[:, column]) for column in range(2))

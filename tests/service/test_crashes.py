@@ -172,7 +172,7 @@ def test_slow_clients_are_cut_off_and_others_are_served(tmp_path, cases):
     slow = []
     try:
         for number in range(cases(40, 300)):
-            one = socket.create_connection(("127.0.0.1", server.port))
+            one = socket.create_connection(("127.0.0.1", server.port), 10)
             one.setblocking(False)
             head = b"POST /v1/campaigns/films/decide HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50\r\n\r\n{"
             one.send([b"", b"POST /v1", head][number % 3])
@@ -225,8 +225,7 @@ def test_headers_without_end_are_cut_off(tmp_path):
     """Before they fill the memory."""
     server = Process(made_store(tmp_path))
     try:
-        with socket.create_connection(("127.0.0.1", server.port)) as one:
-            one.settimeout(5)
+        with socket.create_connection(("127.0.0.1", server.port), 5) as one:
             sent = 0
             with contextlib.suppress(ConnectionError):
                 one.sendall(b"GET /healthz HTTP/1.1\r\n")

@@ -227,6 +227,25 @@ def test_floors_out_of_reach_are_named(tab, service):
     assert tab.look("document.getElementById('alarm').checkVisibility()")
 
 
+def test_a_plan_that_is_late_is_told(tab, service):
+    """By how much, beside its age and its cadence; and it is said that the last one stays."""
+    inside = service.served.service
+    overdue = inside.overdue
+    inside.overdue = lambda name: 42.0
+    try:
+        tab.visit(f"{service.url}/#shop")
+        age, note = tab.texts("[data-fact=plan] dd")
+        assert age.endswith("old, the next 42 s late")
+        assert note.endswith("a new one may come every 1.0 s")
+        assert "due for 42 seconds" in tab.text("#alarm")
+        assert tab.look("document.getElementById('alarm').checkVisibility()")
+    finally:
+        inside.overdue = overdue
+    tab.visit(f"{service.url}/#shop")
+    assert "late" not in tab.texts("[data-fact=plan] dd")[0]
+    assert not tab.look("document.getElementById('alarm').checkVisibility()")
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_hostile_names_are_text(tab, service, width):
     """Markup, quotation marks, directions and 200 letters are shown letter by letter, and do nothing."""

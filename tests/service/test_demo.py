@@ -13,8 +13,10 @@ import httpx
 import pytest
 
 from arcbandit.cli import main
+from arcbandit.examples.files import data_file
 from arcbandit.service.demo.platform import FLOORS, Platform
 from arcbandit.service.demo.traffic import Traffic
+from tests.patience import line_of
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300  # seconds: a first compilation, on a machine that does other things
@@ -23,7 +25,7 @@ PATIENCE = 300  # seconds: a first compilation, on a machine that does other thi
 def test_the_platform_is_that_of_the_tutorial():
     """The same table; every provider was promised something; engagement is about a tenth of the rating."""
     own = ROOT / "src" / "arcbandit" / "service" / "demo" / "providers-by-genre.csv"
-    assert own.read_bytes() == (ROOT / "docs" / "data" / "providers-by-genre.csv").read_bytes()
+    assert own.read_bytes() == data_file("providers-by-genre.csv").read_bytes()
     platform, chance = Platform(), random.Random(1)
     assert list(FLOORS) == platform.providers
     seen = [platform.engagement("Universal", "Drama", chance) for _ in range(400)]
@@ -53,7 +55,7 @@ def test_the_demo_serves_visitors_and_stops_at_ctrl_c(tmp_path):
         start_new_session=True,
     )
     try:
-        line = process.stdout.readline()
+        line = line_of(process, PATIENCE)
         url = re.search(r"http://127\.0\.0\.1:\d+/", line)[0]
         with httpx.Client(base_url=url, timeout=PATIENCE) as client:
             assert "<title>arcbandit" in client.get("/").text
@@ -78,6 +80,9 @@ def test_the_demo_serves_visitors_and_stops_at_ctrl_c(tmp_path):
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
+            process.wait(PATIENCE)
+        process.stdout.close()
+        process.stderr.close()
     assert process.returncode == 0
     assert output == ""
     assert "Traceback" not in errors
@@ -105,6 +110,36 @@ def unused_tcp_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("verb", "host"), [("demo", "taken"), ("serve", "taken"), ("serve", "nowhere")])
+def test_a_port_that_is_taken_is_refused_in_a_sentence(tmp_path, verb, host):
+    """By its number, with what to do; exit code 2, nothing on standard output, and nothing is left behind."""
+    import socket
+
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "TMPDIR": str(tmp_path)}
+    if verb == "serve":
+        environment |= {"ARCBANDIT_STORE": str(tmp_path / "s.db")}
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        flags = ["--port", str(port)] if host == "taken" else ["--host", "192.0.2.1", "--port", "0"]
+        done = subprocess.run(
+            [sys.executable, "-m", "arcbandit", verb, *flags],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=PATIENCE,
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+    where = f"127.0.0.1:{port}" if host == "taken" else "192.0.2.1:0"
+    *_, sentence = done.stderr.splitlines()
+    assert sentence.startswith(f"{where} must be an address and a port that nobody else listens on (")
+    assert sentence.endswith("port 0 takes a free one.")
+    assert "Traceback" not in done.stderr
+    if verb == "demo":
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,7 @@ class Line:
     """A connection whose answers are read one by one."""
 
     def __init__(self, server):
-        self.socket = socket.create_connection(("127.0.0.1", server.port))
-        self.socket.settimeout(10)
+        self.socket = socket.create_connection(("127.0.0.1", server.port), 10)
         self._file = self.socket.makefile("rb")
 
     def __enter__(self):

@@ -23,6 +23,7 @@ from arcbandit.service.campaigns import Campaign, bytes_of
 from arcbandit.service.changes import AddArm, SetFloor
 from arcbandit.service.exporting import rows
 from arcbandit.service.identifiers import DecisionIds
+from arcbandit.service.postgres_connection import Address
 from arcbandit.service.postgres_store import PostgresStore
 from arcbandit.service.reporting import reported
 from arcbandit.service.service import Service
@@ -30,6 +31,7 @@ from arcbandit.service.stores import add_token, open_reader
 from arcbandit.service.tokens import new_token
 from arcbandit.service.upkeep import Upkeep
 from tests.long import how_many
+from tests.patience import PATIENCE, killed, line_of
 from tests.service.processes import ROOT, Raw
 from tests.service.served import FILMS, InProcess
 
@@ -149,6 +151,52 @@ def test_replicas_see_what_the_others_do(url):
     asyncio.run(play())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("is_harmed", [False, True], ids=["sound", "broken"])
+def test_a_rule_that_learns_in_order_goes_on_with_another_replica(url, postgres_server, is_harmed):
+    """Every reward of both once, whichever plans; a learner that was stored broken is learnt again, and told of."""
+
+    async def visited(replicas, count):
+        for number in range(count):
+            place, other = replicas[number % 2], replicas[(number + 1) % 2]
+            made = await place.service.decide("films", Decide(("tv", "phone")[number % 3 == 0]))
+            await other.service.reward("films", RewardBody(made.decision_id, number % 10 / 10))
+
+    async def planned(place):
+        await place.upkeep._following.catch_up()
+        assert place.service.leads
+        await place.upkeep.plan_once("films")
+        assert place.service.warnings == {}
+        counted = await place.store.statistics(place.service.campaign("films").record.id)
+        told = counted.learner.snapshot["statistics"]
+        assert (told["rewards"], counted.rewards) == (counted.rewards, place.service.campaign("films").plan.rewards)
+        pulls = np.array(told["by_pair"][0])
+        assert {pair: pulls[pair] for pair in counted.pairs} == {
+            pair: totals.rewards for pair, totals in counted.pairs.items()
+        }
+        return place.service.campaign("films").plan
+
+    async def play():
+        async with Replica(url) as one, Replica(url) as other:
+            await one.service.create(body(policy="drift-plus-penalty", horizon=1000))
+            for _ in range(2):
+                await visited((one, other), 20)
+                await planned(one)
+            if is_harmed:
+                schema = Address(url).schema
+                harm = f"UPDATE {schema}.learners SET learner = substring(learner FROM 1 FOR 40)"
+                await asyncio.to_thread(postgres_server.execute, harm)
+            await visited((one, other), 20)
+            await one.store._control.close()  # as if it were killed: its lock is gone
+            plan = await planned(other)
+            assert bool(plan.document.get("warnings")) == is_harmed
+            await visited((one, other), 20)
+            plan = await planned(other)
+            assert (plan.rewards, plan.document.get("warnings")) == (80, None)
+
+    asyncio.run(play())
+
+
 class Process:
     """A replica in a process of its own, and what it says of its plans."""
 
@@ -162,10 +210,12 @@ class Process:
             env=environment,
         )
         self.said = []
-        line = self.process.stdout.readline()
+        line = line_of(self.process)
         assert line.strip().isdecimal(), "the replica did not start"
         self.port = int(line)
-        self._listening = threading.Thread(target=lambda: self.said.extend(iter(self.process.stdout.readline, "")))
+        self._listening = threading.Thread(
+            target=lambda: self.said.extend(iter(self.process.stdout.readline, "")), daemon=True
+        )
         self._listening.start()
 
     def signal(self, which):
@@ -174,13 +224,14 @@ class Process:
     def end(self):
         self.process.terminate()
         assert self.process.wait(15) == 0
-        self._listening.join()
-        self.process.stdout.close()
+        self.kill()
 
     def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        """End it at once, if it has not ended."""
+        killed(self.process)
+        self._listening.join(PATIENCE)
+        assert not self._listening.is_alive(), "somebody else holds the output of a replica that has ended"
+        self.process.stdout.close()
 
     def leads(self):
         text = httpx.get(f"http://127.0.0.1:{self.port}/metrics", timeout=5).text
@@ -203,7 +254,9 @@ class Caller:
 
     async def post(self, port, path, content):
         """The answer of a replica, or of the other one if it has none."""
+        end = time.monotonic() + PATIENCE
         while True:
+            assert time.monotonic() < end, f"neither replica answered {path} within {PATIENCE:g} s"
             connection = Raw(port)
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(1.0):
@@ -321,8 +374,10 @@ async def pressed(server, replicas, stops):
 def test_replicas_lose_double_and_skip_nothing(url, postgres_server, cases):
     """Overlapping duplicates in batches, PostgreSQL stopped at once, and the planner paused until it loses its lock."""
     made_campaign(url)
-    replicas = [Process(url), Process(url)]
+    replicas = []
     try:
+        replicas += [Process(url)]
+        replicas += [Process(url)]
         callers = asyncio.run(pressed(postgres_server, replicas, cases(1, 3)))
         for one in replicas:
             one.end()
@@ -331,6 +386,53 @@ def test_replicas_lose_double_and_skip_nothing(url, postgres_server, cases):
             one.kill()
     # An immediate stop forgets the count: these are since the last one.
     assert postgres_server.execute("SELECT sum(deadlocks)::integer FROM pg_stat_database") == [(0,)]
+    check(url, callers)
+
+
+async def killed_under_load(url, replicas, callers, kills):
+    """Kill one replica after the other, whichever plans among them, while callers go on; each time another comes."""
+    calling = [asyncio.ensure_future(caller.call()) for caller in callers]
+    leaders = 0
+    try:
+        for number in range(kills):
+            await gone_on(callers)
+            victim = await leader_of(replicas) if number % 2 == 0 else replicas[0]
+            leaders += await asyncio.to_thread(victim.leads)
+            published = [one.said.count("published\n") for one in replicas]
+            victim.kill()
+            await gone_on(callers)  # with the one that is left
+            (left,) = [one for one in replicas if one is not victim]
+            before = published[replicas.index(left)]
+            await until(lambda left=left, before=before: left.said.count("published\n") > before + 1, 30)
+            replicas[replicas.index(victim)] = await asyncio.to_thread(Process, url)
+            ports = [one.port for one in replicas]
+            for caller in callers:
+                caller.ports[:] = ports
+    finally:
+        for caller in callers:
+            caller.stopping = True
+        await asyncio.wait(calling, timeout=PATIENCE)
+    for task in calling:
+        task.result()
+    return leaders
+
+
+@pytest.mark.slow
+def test_a_replica_that_is_killed_loses_nothing(url, cases):
+    """kill -9 while decisions flow, also of the one that plans: the other goes on, decides, counts and plans."""
+    made_campaign(url)
+    replicas = []
+    try:
+        replicas += [Process(url)]
+        replicas += [Process(url)]
+        callers = [Caller(number, [one.port for one in replicas], ["a", "b", "c"]) for number in range(CALLERS)]
+        leaders = asyncio.run(killed_under_load(url, replicas, callers, cases(2, 12)))
+        for one in replicas:
+            one.end()
+    finally:
+        for one in replicas:
+            one.kill()
+    assert leaders >= cases(1, 6)
     check(url, callers)
 
 

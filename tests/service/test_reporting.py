@@ -3,8 +3,8 @@
 import asyncio
 import json
 
+from tests.service.hostile import HOSTILE, VALUES
 from tests.service.served import serving
-from tests.service.test_api import HOSTILE, VALUES
 
 PATH = "/v1/campaigns/films/decisions"
 

@@ -1,6 +1,7 @@
 import asyncio
 import os
 import shutil
+import threading
 import time
 from pathlib import Path
 
@@ -338,3 +339,34 @@ def test_a_campaign_may_grow_while_it_is_exported(tmp_path):
     for excluding, new in asyncio.run(play()):
         assert (excluding["context"], excluding["excluded_arms"]) == ("phone", ["new"])
         assert (new["context"], new["arm"]) == ("car", "new")
+
+
+def test_a_caller_that_is_gone_leaves_the_writer_to_others(tmp_path):
+    """Its loop was closed when it was to be told."""
+
+    async def ask(store, campaign):
+        task = asyncio.ensure_future(store.record_decision(draft(campaign)))
+        await asyncio.sleep(0)
+        task.cancel()
+
+    async def make(store):
+        return (await store.create_campaign("films", CampaignSettings(), POLICY))[0]
+
+    store = SQLiteStore(str(tmp_path / "store.db"))
+    campaign = asyncio.run(make(store))
+    held = threading.Event()
+    begin = store._transactions.begin
+    store._transactions.begin = lambda: (held.wait(60), begin())[1]
+    gone = asyncio.new_event_loop()
+    gone.run_until_complete(ask(store, campaign))
+    gone.run_until_complete(asyncio.sleep(0))
+    gone.close()
+    held.set()
+
+    async def others():
+        async with asyncio.timeout(60):
+            await store.record_decision(draft(campaign))
+            return (await store.statistics(campaign.id)).decisions
+
+    assert asyncio.run(others()) == 2
+    store.close_now()

@@ -53,8 +53,54 @@ def test_answers_go_to_those_who_asked(tmp_path):
         with pytest.raises(TimeoutError):
             await worker.ask(Question("slow"), 0.05)
         assert await worker.ask(Question("quick"), 60) == "quick"
-        answers = await asyncio.gather(*(worker.ask(Question(str(number))) for number in range(5)))
+        answers = await asyncio.gather(*(worker.ask(Question(str(number)), 60) for number in range(5)))
         assert answers == ["0", "1", "2", "3", "4"]
         await worker.close()
+
+    asyncio.run(play())
+
+
+SILENT = "import sys\nwhile sys.stdin.buffer.read(1):\n pass\n"
+
+
+def test_a_process_that_was_being_started_is_ended_too(tmp_path):
+    """Nobody would end it later; and none is started any more."""
+
+    async def play():
+        import sys
+
+        worker = Worker("", [sys.executable, "-c", SILENT])
+        asked = asyncio.ensure_future(worker.ask(Question("ping"), 60))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # it is being started now
+        assert worker._process is None
+        await worker.close()
+        with pytest.raises(WorkerError, match="was ended"):
+            await asked
+        assert worker._process is None
+        with pytest.raises(WorkerError, match="was ended"):
+            await worker.ask(Question("ping"), 60)
+
+    asyncio.run(play())
+
+
+def test_a_planner_that_hangs_is_started_again(tmp_path, monkeypatch):
+    """The plan in force stays, and whoever looks is told why."""
+    from arcbandit.service import upkeep
+    from tests.service.served import serving
+
+    async def play():
+        import sys
+
+        monkeypatch.setattr(upkeep, "PLAN_SECONDS", 0.2)
+        async with serving(tmp_path) as served:
+            worker = Worker("", [sys.executable, "-c", SILENT])
+            served.upkeep._planning = worker
+            await served.upkeep.plan_once("films")
+            assert worker._process is None
+            plan = (await served.get("/v1/campaigns/films/plan")).json()
+            assert plan["is_stale"]
+            assert "no answer for 0.2 seconds" in plan["warnings"][0]
+            await worker.close()
 
     asyncio.run(play())

@@ -53,7 +53,7 @@ app.command(warm_up.warm_up)
 app.command(reproduce.reproduce)
 app.command(benchmark.benchmark)
 app.command(demo.demo)
-for verb in (serve.serve, serve.token, serve.backup, serve.restore, serve.export):
+for verb in (serve.serve, serve.token, serve.backup, serve.restore, serve.export, serve.tidy):
     app.command(verb)
 
 

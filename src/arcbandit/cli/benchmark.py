@@ -4,7 +4,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
@@ -230,7 +230,7 @@ def _contestants(part: str, policies: Sequence[str] | None) -> "dict[str, Playab
         return everybody()
     # Clairvoyants are for simulations alone, and have no dials.
     rules = configured_policies([label for label in policies if label not in CLAIRVOYANTS], None)
-    return {label: rules.get(label, label) for label in policies}
+    return {label: rules[label] if label in rules else cast("Playable", label) for label in policies}
 
 
 def command_of(plan: "Plan") -> str:

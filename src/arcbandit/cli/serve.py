@@ -1,4 +1,4 @@
-"""`arcbandit serve`, `token`, `backup`, `restore` and `export`: the decision service and its store."""
+"""`arcbandit serve`, `token`, `backup`, `restore`, `export` and `tidy`: the decision service and its store."""
 
 import os
 import re
@@ -34,7 +34,8 @@ Store = Annotated[str | None, Parameter(show_default=False, help=STORE_HELP)]
 
 def needs_service() -> None:
     """Refuse with the name of the extra if what the service needs is not installed."""
-    for module in ("apsw", "asyncpg", "msgspec", "starlette", "uvicorn", "uvloop", "httptools", "prometheus_client"):
+    modules = ["apsw", "asyncpg", "msgspec", "starlette", "uvicorn", "httptools", "prometheus_client"]
+    for module in modules if sys.platform == "win32" else [*modules, "uvloop"]:  # which Windows has not
         try:
             __import__(module)
         except ImportError as error:
@@ -263,19 +264,37 @@ def export(
 ) -> None:
     """Write the decisions of a campaign with their rewards, as a log that advise, evaluate and fit read."""
     needs_service()
-    from arcbandit.service.exporting import write_ndjson, write_parquet
+    from arcbandit.service.exporting import PARTS, written
     from arcbandit.service.stores import open_reader
 
     suffix = Path(out).suffix.lower()
-    if suffix not in (".ndjson", ".parquet"):
+    if suffix.removeprefix(".") not in PARTS:
         raise InvalidInputError(f"{out}: an export must end in .ndjson or .parquet, got {suffix!r}.")
     reader = open_reader(_store(store))
     try:
-        rows = _rows(reader, campaign, every)
-        count = write_parquet(out, rows) if suffix == ".parquet" else write_ndjson(out, rows)
+        count = written(out, _rows(reader, campaign, every), suffix.removeprefix("."))
     finally:
         reader.close()
     print(f"{out} has {count:,} decisions of {campaign}.")
+
+
+def tidy(
+    *,
+    store: Store = None,
+    days: Annotated[
+        float, Parameter(help="How long ago a plan must have been replaced to be forgotten; at least 8.")
+    ] = 30.0,
+) -> None:
+    """Forget plans that were replaced long ago and that no decision names, also while the store serves.
+
+    Request ids that are no longer remembered are forgotten too, as a service that runs does by itself. Decisions,
+    rewards and the plans that decisions were drawn from stay.
+    """
+    needs_service()
+    from arcbandit.service.tidying import tidied
+
+    found = tidied(_store(store), days)
+    print(f"Forgot {found.plans:,} plans and {found.requests:,} request ids; {found.plans_left:,} plans are left.")
 
 
 def _rows(reader: "Reader", name: str, every: bool) -> Any:

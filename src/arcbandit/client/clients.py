@@ -60,7 +60,8 @@ class Client:
     """A client of the decision service that waits for every answer; threads may share it.
 
     Decisions and rewards are sent again after a lost answer or a 503, decisions always with the same request id: the
-    service makes each once. Changes of campaigns are not sent again once they were on their way.
+    service makes each once. Changes of campaigns are not sent again once they were on their way. The methods' examples
+    are those of a client of a service with a campaign "films", of the arms "house" and "guest".
 
     >>> with Client("http://127.0.0.1:8000", token="arcb_...", retries=Retries(tries=1)) as client:
     ...     client.decide("films", 7)
@@ -95,7 +96,11 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections.
+
+        >>> client = Client("http://127.0.0.1:8000")
+        >>> client.close()
+        """
         self._http.close()
 
     def _answer(self, call: Call) -> Any:
@@ -120,67 +125,138 @@ class Client:
     def decide(
         self, campaign: str, context: str, *, request_id: str | None = None, excluded_arms: Iterable[str] = ()
     ) -> DecideAnswer:
-        """Which arm to show in a context; the decision is on disk when this returns."""
+        """Which arm to show in a context; the decision is on disk when this returns.
+
+        >>> made = client.decide("films", "tv", request_id="visit 17")
+        >>> made.arm in ("house", "guest"), 0 < made.probability <= 1
+        (True, True)
+        >>> again = client.decide("films", "tv", request_id="visit 17")  # asked twice, made once
+        >>> again.decision_id == made.decision_id
+        True
+        """
         made: DecideAnswer = self._answer(calls.decide(campaign, context, request_id, excluded_arms))
         return made
 
     def reward(self, campaign: str, decision_id: str, reward: float) -> RewardAnswer:
-        """Tell what a decision earned; ServiceError if another reward was told before, or the decision is not known."""
+        """Tell what a decision earned; ServiceError if another reward was told before, or the decision is not known.
+
+        >>> made = client.decide("films", "tv")
+        >>> client.reward("films", made.decision_id, 0.5).outcome
+        'counted'
+        """
         made: RewardAnswer = self._answer(calls.reward(campaign, decision_id, reward))
         return made
 
     def rewards(self, campaign: str, rewards: Mapping[str, float]) -> list[RewardResult]:
-        """Tell what many decisions earned, by their ids; what became of each, in their order."""
+        """Tell what many decisions earned, by their ids; what became of each, in their order.
+
+        >>> made = [client.decide("films", "tv") for _ in range(2)]
+        >>> [one.outcome for one in client.rewards("films", {made[0].decision_id: 0.5, made[1].decision_id: 0.25})]
+        ['counted', 'counted']
+        """
         return [one for call in calls.rewards(campaign, rewards) for one in self._answer(call).results]
 
     def report(self, campaign: str, decisions: list[dict[str, Any]]) -> list[ReportedResult]:
-        """Report decisions that a `LocalDecider` made; what became of each, in their order."""
+        """Report decisions that a `LocalDecider` made; what became of each, in their order.
+
+        >>> from arcbandit.client.local import LocalDecision, LocalPlan
+        >>> plan = client.plan("films")
+        >>> arm, probability = LocalPlan(plan).draw("tv", (), 0.5)
+        >>> drawn = LocalDecision("tv", arm, probability, plan.version, 0.5, ())
+        >>> [one.status for one in client.report("films", [drawn.body()])]
+        [200]
+        """
         return [one for call in calls.report(campaign, decisions) for one in self._answer(call).results]
 
     def create(self, name: str, **settings: Any) -> CampaignAnswer:
-        """A new campaign, with the fields that the service takes: floors, contexts, policy and so on."""
+        """A new campaign, with the fields that the service takes: floors, contexts, policy and so on.
+
+        >>> floors = {"old": 0.1, "new": 0.2}
+        >>> made = client.create("songs", floors=floors, contexts=["day", "night"], reward_bounds=[0, 1])
+        >>> made.name, made.arms, made.contexts
+        ('songs', ['old', 'new'], ['day', 'night'])
+        """
         made: CampaignAnswer = self._answer(calls.create(name, settings))
         return made
 
     def change(
         self, campaign: str, change: str, *, expected_revision: int | None = None, **fields: Any
     ) -> CampaignAnswer:
-        """Change a campaign: `client.change("films", "set_floor", name="guest", floor=0.3)`."""
+        """Change a campaign: `client.change("films", "set_floor", name="guest", floor=0.3)`.
+
+        >>> changed = client.change("films", "set_floor", name="guest", floor=0.15)
+        >>> [floor.floor for floor in changed.floors if floor.name == "guest"]
+        [0.15]
+        """
         made: CampaignAnswer = self._answer(calls.change(campaign, change, expected_revision, fields))
         return made
 
     def campaigns(self) -> list[CampaignAnswer]:
-        """Every campaign."""
+        """Every campaign.
+
+        >>> "films" in [campaign.name for campaign in client.campaigns()]
+        True
+        """
         found: list[CampaignAnswer] = self._answer(calls.campaigns()).campaigns
         return found
 
     def campaign(self, name: str) -> CampaignAnswer:
-        """A campaign."""
+        """A campaign.
+
+        >>> client.campaign("films").arms
+        ['house', 'guest']
+        """
         found: CampaignAnswer = self._answer(calls.campaign(name))
         return found
 
     def plan(self, campaign: str, version: int | None = None) -> PlanAnswer:
-        """The plan in force, or that of a version."""
+        """The plan in force, or that of a version.
+
+        >>> plan = client.plan("films")
+        >>> [round(sum(shares), 9) for shares in zip(*plan.allocation)]
+        [1.0, 1.0]
+        """
         found: PlanAnswer = self._answer(calls.plan(campaign, version))
         return found
 
     def what_if(self, campaign: str, floors: Mapping[str, float]) -> PlanAnswer:
-        """The plan with other floors, of which the service keeps nothing."""
+        """The plan with other floors, of which the service keeps nothing.
+
+        >>> plan = client.what_if("films", {"house": 0.25})
+        >>> plan.arms
+        ['house', 'guest']
+        """
         found: PlanAnswer = self._answer(calls.what_if(campaign, floors))
         return found
 
     def status(self, campaign: str) -> dict[str, Any]:
-        """How every promise stands."""
+        """How every promise stands.
+
+        >>> [floor["name"] for floor in client.status("films")["floors"]]
+        ['house', 'guest']
+        """
         found: dict[str, Any] = self._answer(calls.status(campaign))
         return found
 
     def statistics(self, campaign: str) -> StatisticsAnswer:
-        """What was counted."""
+        """What was counted.
+
+        >>> before = client.statistics("films").decisions
+        >>> made = client.decide("films", "tv")
+        >>> client.statistics("films").decisions - before
+        1
+        """
         found: StatisticsAnswer = self._answer(calls.statistics(campaign))
         return found
 
     def decisions(self, campaign: str, after: int = 0) -> Iterator[dict[str, Any]]:
-        """The log, decision by decision; it is not asked for again if the connection is lost on the way."""
+        """The log, decision by decision; it is not asked for again if the connection is lost on the way.
+
+        >>> made = client.decide("films", "tv")
+        >>> logged = {row["decision_id"]: row["arm"] for row in client.decisions("films")}
+        >>> logged[made.decision_id] == made.arm
+        True
+        """
         call = calls.decisions(campaign, after)
         try:
             with self._http.stream(call.method, call.path, params=dict(call.query)) as response:
@@ -194,11 +270,13 @@ class Client:
 
 
 class AsyncClient:
-    """As `Client`, for an event loop.
+    """As `Client`, with the same methods, for an event loop.
 
     >>> async def shown(visitor):
-    ...     async with AsyncClient("http://127.0.0.1:8000") as client:
-    ...         return await client.decide("films", "tv", request_id=visitor)
+    ...     async with AsyncClient(client.url) as service:
+    ...         return (await service.decide("films", "tv", request_id=visitor)).arm
+    >>> asyncio.run(shown("visit 18")) in ("house", "guest")
+    True
     """
 
     def __init__(

@@ -21,7 +21,12 @@ WHOLE_REFUSED = (413, 422)  # a batch that is too large, or in which something b
 
 
 class LocalDecision:
-    """An arm that was drawn here. `decision_id` is known once the service has it."""
+    """An arm that was drawn here. `decision_id` is known once the service has it.
+
+    >>> made = LocalDecision("tv", "house", 0.75, plan_version=1, uniform=0.5, excluded=())
+    >>> made, made.decision_id
+    (<LocalDecision: house in tv, probability 0.75>, None)
+    """
 
     __slots__ = (
         "arm",
@@ -52,7 +57,11 @@ class LocalDecision:
         return f"<LocalDecision: {self.arm} in {self.context}, probability {self.probability:g}>"
 
     def body(self) -> dict[str, Any]:
-        """As it is reported."""
+        """As it is reported.
+
+        >>> LocalDecision("tv", "house", 0.75, plan_version=1, uniform=0.5, excluded=()).body()["plan_version"]
+        1
+        """
         return {
             "request_id": self.request_id,
             "context": self.context,
@@ -102,12 +111,12 @@ class LocalDecider:
     they are kept and reported later; when `most_waiting` wait, `decide` waits for the service. What was not reported
     when the process dies is lost: for decisions that are on disk before they are shown, use `Client`.
 
-    >>> from arcbandit.client import Client, LocalDecider
-    >>> def show(visits, url):
-    ...     with Client(url) as client, LocalDecider(client, "films") as decider:
-    ...         for context in visits:
-    ...             decision = decider.decide(context)
-    ...             decider.reward(decision, 0.5)
+    >>> with LocalDecider(client, "films") as decider:
+    ...     for context in ("tv", "phone", "tv"):
+    ...         decision = decider.decide(context)
+    ...         decider.reward(decision, 0.5)
+    >>> decider.waiting
+    0
     """
 
     def __init__(
@@ -156,7 +165,13 @@ class LocalDecider:
         return len(self._waiting) + len(self._rewards)
 
     def decide(self, context: str, *, excluded_arms: Iterable[str] = ()) -> LocalDecision:
-        """Draw an arm for a context."""
+        """Draw an arm for a context.
+
+        >>> with LocalDecider(client, "films") as decider:
+        ...     decision = decider.decide("tv")
+        >>> decision.arm in ("house", "guest"), decision.decision_id is not None  # reported at the end
+        (True, True)
+        """
         excluded = tuple(dict.fromkeys(items("excluded_arms", excluded_arms, "names of arms"))) if excluded_arms else ()
         self._require_room()
         plan, uniform = self._plan, self._uniform()
@@ -168,7 +183,13 @@ class LocalDecider:
         return made
 
     def reward(self, decision: LocalDecision, reward: float) -> None:
-        """Tell what a decision earned."""
+        """Tell what a decision earned.
+
+        >>> with LocalDecider(client, "films") as decider:
+        ...     decider.reward(decider.decide("tv"), 0.5)
+        >>> decider.waiting, len(decider.refused)
+        (0, 0)
+        """
         made: LocalDecision = instance_of("decision", decision, LocalDecision)
         earned = amount("reward", reward)
         self._require_room()
@@ -181,7 +202,14 @@ class LocalDecider:
             self.flush()
 
     def flush(self) -> None:
-        """Report what waits; ServiceUnavailableError if the service does not answer, and then it still waits."""
+        """Report what waits; ServiceUnavailableError if the service does not answer, and then it still waits.
+
+        >>> with LocalDecider(client, "films") as decider:
+        ...     decision = decider.decide("tv")
+        ...     decider.flush()
+        ...     decider.waiting
+        0
+        """
         with self._reporting:
             for _ in range(len(self._waiting) // MOST_REWARDS + 1):
                 self._report_decisions()
@@ -245,7 +273,13 @@ class LocalDecider:
         self.refused.append((made, reason))
 
     def refresh(self) -> None:
-        """Fetch the plan in force."""
+        """Fetch the plan in force.
+
+        >>> with LocalDecider(client, "films") as decider:
+        ...     decider.refresh()
+        ...     decider.plan_version >= 1
+        True
+        """
         self._plan = LocalPlan(self._client.plan(self._campaign))
 
     def _run(self) -> None:
@@ -269,7 +303,11 @@ class LocalDecider:
             log.exception("%r failed to report.", self)
 
     def close(self) -> None:
-        """Report what waits, and end; ServiceUnavailableError if the service does not answer."""
+        """Report what waits, and end; ServiceUnavailableError if the service does not answer.
+
+        >>> decider = LocalDecider(client, "films")
+        >>> decider.close()
+        """
         if self._closed:
             return
         self._closed = True

@@ -31,7 +31,11 @@ class Retries:
         self.pause = positive("pause", pause)
 
     def pauses(self, chance: random.Random, retry_after: float | None, attempt: int) -> float:
-        """How long to wait after the attempt of this number, from 1."""
+        """How long to wait after the attempt of this number, from 1.
+
+        >>> 0.05 <= Retries(pause=0.1).pauses(random.Random(1), None, 1) <= 0.1
+        True
+        """
         most: float = min(LONGEST_PAUSE, self.pause * 2.0 ** (attempt - 1))
         drawn = most * (0.5 + chance.random() / 2)
         return min(LONGEST_PAUSE, drawn if retry_after is None else retry_after + drawn)

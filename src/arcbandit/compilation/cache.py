@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,11 +21,19 @@ config: Any = numba.config
 
 
 def cache_root() -> Path:
-    """Where compiled kernels are kept: ``ARCBANDIT_CACHE_DIR``, otherwise the user's cache folder."""
+    """Where compiled kernels are kept: ``ARCBANDIT_CACHE_DIR``, otherwise the user's cache folder of the platform."""
     chosen = os.environ.get(CACHE_VARIABLE)
+    return Path(chosen) if chosen else user_cache(sys.platform) / "arcbandit"
+
+
+def user_cache(platform: str) -> Path:
+    """The folder for caches of the user, by the conventions of a platform; XDG_CACHE_HOME names it on any."""
+    chosen = os.environ.get("XDG_CACHE_HOME")
     if chosen:
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arcbandit"
+    if platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    return Path.home() / "Library" / "Caches" if platform == "darwin" else Path.home() / ".cache"
 
 
 def cache_folder(name: str) -> Path | None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 DATA = Path(__file__).parent / "data"
+PAGES = "https://github.com/arcbandit/arcbandit/blob/main/docs"
 README = "README.md"  # where the data are from, under which licence, and whom to cite
 
 
@@ -17,12 +18,14 @@ class Example(NamedTuple):
 
 EXAMPLES = {
     "films": Example(
-        "1,336 films of six providers in six genres: what a film platform can promise", ("films.csv",), "docs/films.md"
+        "1,336 films of six providers in six genres: what a film platform can promise",
+        ("films.csv", "providers-by-genre.csv"),
+        f"{PAGES}/films.md",
     ),
     "open-bandit": Example(
         "20,000 impressions of a fashion shop, half by a uniform policy and half by Thompson sampling",
-        ("obd-men-random.csv.gz", "obd-men-bts.csv.gz"),
-        "docs/open-bandit.md",
+        ("obd-men-random.csv.gz", "obd-men-bts.csv.gz", "LICENSE.Apache-2.0.txt"),
+        f"{PAGES}/open-bandit.md",
     ),
 }
 
@@ -31,7 +34,7 @@ def files_of(name: str) -> dict[str, bytes]:
     """The files of an example by name, with what they are and where they are from.
 
     >>> list(files_of("open-bandit"))
-    ['README.md', 'obd-men-random.csv.gz', 'obd-men-bts.csv.gz']
+    ['README.md', 'obd-men-random.csv.gz', 'obd-men-bts.csv.gz', 'LICENSE.Apache-2.0.txt']
     """
     files = {file: data_file(file).read_bytes() for file in (README, *EXAMPLES[name].files)}
     if name == "films":

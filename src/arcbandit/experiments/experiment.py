@@ -4,16 +4,17 @@ import enum
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from arcbandit.experiments.our_instances import instance_named
 from arcbandit.experiments.played import Played
-from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES
+from arcbandit.policies.settings import PolicyName
 from arcbandit.report.charts import Sheet
 from arcbandit.report.tables import NumberTable
 from arcbandit.simulation.choices import Device
 from arcbandit.simulation.epoch import Progress
+from arcbandit.simulation.playable import Playable
 from arcbandit.simulation.run import fits_device
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
@@ -40,7 +41,7 @@ class Run(NamedTuple):
 
     label: str
     instance: str  # as `instance_named` reads it
-    policies: Mapping[str, str | Policy]  # by the label that figures show
+    policies: Mapping[str, Playable]  # by the label that figures show
     horizon: int
     epochs: int
     checkpoints: int | tuple[int, ...] | None = None
@@ -274,9 +275,9 @@ def play(
     )
 
 
-def named(*policies: str) -> dict[str, str | Policy]:
+def named(*policies: str) -> dict[str, Playable]:
     """Policies under the names of their classes, which the literature uses."""
-    return {POLICIES[name].__name__: name for name in policies}
+    return {POLICIES[name].__name__: cast(PolicyName, name) for name in policies}
 
 
 def scaled(settings: Settings, epochs: float, usual: int) -> int:

@@ -205,7 +205,13 @@ PAPER_INSTANCES: dict[str, PaperInstance] = {
 
 
 def paper_instance(text: str) -> Instance:
-    """Return the instance called `text`, such as "nu" or, with its parameter, "nu-plus:0.1"."""
+    """Return the instance called `text`, such as "nu" or, with its parameter, "nu-plus:0.1".
+
+    >>> paper_instance("nu").revenue_floors.tolist()
+    [1.0, 0.25, 0.5]
+    >>> paper_instance("nu-margin:0.01")
+    <Instance: 3 arms x 3 contexts, noise scale 1>
+    """
     if not isinstance(text, str):
         raise UnknownNameError(f"Paper instance must be one of {', '.join(PAPER_INSTANCES)}, got {shown(text)}.")
     name, colon, argument = text.partition(":")

@@ -13,13 +13,14 @@ from arcbandit.experiments.experiment import (
     Statement,
 )
 from arcbandit.experiments.growth import BELOW_ROOT, decade_exponent, high_end, last_mean, power, slower_than_root
-from arcbandit.policies.base import Policy
 from arcbandit.policies.registry import POLICIES as KINDS
+from arcbandit.policies.settings import PolicyName
 from arcbandit.report.charts import Sheet
 from arcbandit.report.metric_charts import metric_chart
 from arcbandit.report.tables import NumberTable
+from arcbandit.simulation.playable import Playable
 
-NAMES = ("olp", "oplp", "blp")
+NAMES: tuple[PolicyName, ...] = ("olp", "oplp", "blp")
 ESTIMATED = ", p estimated"
 MODERATE = 1.2
 BALANCED = 2.0  # BLP's sum is small, so the same error is more of it
@@ -27,7 +28,7 @@ SUBLINEAR = 0.7
 
 
 def _runs(settings: Settings) -> tuple[Run, ...]:
-    policies: dict[str, str | Policy] = {}
+    policies: dict[str, Playable] = {}
     for name in NAMES:
         kind = KINDS[name]
         policies[kind.__name__] = name

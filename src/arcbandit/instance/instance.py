@@ -109,7 +109,11 @@ class Instance:
         group_floors: Iterable[GroupFloor] = (),
         **unknown: Never,
     ) -> Self:
-        """Build the instance from its p_c * mu_{k,c}, shape (K, C); labels are used as for `Instance`."""
+        """Build the instance from its p_c * mu_{k,c}, shape (K, C); labels are used as for `Instance`.
+
+        >>> Instance.from_weighted_means([[4.5, 1.5]], [1], [0.5, 0.5]).mean_rewards.tolist()
+        [[9.0, 3.0]]
+        """
         refuse_keywords(cls.from_weighted_means, unknown)
         with raised_as(InvalidInstanceError):
             weighted, floors, probabilities, arm_names, context_names = _read_problem(
@@ -178,15 +182,27 @@ class Instance:
         return {name: column for column, name in enumerate(self.contexts)}
 
     def arm_index(self, arm: str | int) -> int:
-        """Return the row of an arm given by name or index."""
+        """Return the row of an arm given by name or index.
+
+        >>> Instance([[9], [1]], [0, 0], [1], arms=["house", "guest"]).arm_index("guest")
+        1
+        """
         return index_of("arm", arm, self._row_of_arm)
 
     def context_index(self, context: str | int) -> int:
-        """Return the column of a context given by name or index."""
+        """Return the column of a context given by name or index.
+
+        >>> Instance([[9, 3]], [0], [0.5, 0.5], contexts=["weekday", "weekend"]).context_index("weekend")
+        1
+        """
         return index_of("context", context, self._column_of_context)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the instance as plain lists, strings and numbers; `from_dict` gives it back exactly."""
+        """Return the instance as plain lists, strings and numbers; `from_dict` gives it back exactly.
+
+        >>> Instance([[9, 3]], [1], [0.5, 0.5]).to_dict()["mean_rewards"]
+        [[9.0, 3.0]]
+        """
         return {
             "arms": list(self.arms),
             "contexts": list(self.contexts),
@@ -235,7 +251,12 @@ class Instance:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Build the instance that `to_dict` described; weighted_means may replace mean_rewards."""
+        """Build the instance that `to_dict` described; weighted_means may replace mean_rewards.
+
+        >>> data = {"mean_rewards": [[9, 3]], "revenue_floors": [1], "context_probabilities": [0.5, 0.5]}
+        >>> Instance.from_dict(data)
+        <Instance: 1 arm x 2 contexts, noise scale 1>
+        """
         with raised_as(InvalidInstanceError):
             fields("An instance", data, _REQUIRED_KEYS, (*_MEAN_KEYS, *_OPTIONAL_KEYS))
         given = [key for key in _MEAN_KEYS if key in data]
@@ -251,11 +272,27 @@ class Instance:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read an instance from a .toml or .json file."""
+        """Read an instance from a .toml or .json file.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder) / "shop.json"
+        ...     Instance([[9, 3]], [1], [0.5, 0.5]).save(file)
+        ...     Instance.load(file) == Instance([[9, 3]], [1], [0.5, 0.5])
+        True
+        """
         return read_instance_file(path, cls.from_dict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the instance to a .toml or .json file, whole or not at all."""
+        """Write the instance to a .toml or .json file, whole or not at all.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder) / "shop.toml"
+        ...     Instance([[9, 3]], [1], [0.5, 0.5], contexts=["weekday", "weekend"]).save(file)
+        ...     print(file.read_text().splitlines()[-3:])
+        ['    ],', ']', 'group_floors = []']
+        """
         write_instance_file(path, self.to_dict())
 
     def __eq__(self, other: object) -> bool:

@@ -145,7 +145,12 @@ class Scalar(enum.IntEnum):
 
 
 class PlanStatus(enum.IntEnum):
-    """How a run of the simplex method ended."""
+    """How a run of the simplex method ended.
+
+    >>> from arcbandit import paper_instance, plan
+    >>> plan(paper_instance("nu")).status.name
+    'OPTIMAL'
+    """
 
     OPTIMAL = 0
     INFEASIBLE = 1

@@ -1,7 +1,7 @@
 """Who takes part in the benchmark, by label; and the dials along which rules trade regret for violation."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from arcbandit.policies.registry import policy
 from arcbandit.simulation.playable import Playable
@@ -54,7 +54,7 @@ DIALS = (
 def everybody() -> dict[str, Playable]:
     """Those who take part unless told otherwise, by label."""
     special: dict[str, Playable] = {CAREFUL: policy(JUDGED, violation_weight=10)}
-    return {label: special.get(label, label) for label in PLAYED}
+    return {label: special[label] if label in special else cast(Playable, label) for label in PLAYED}
 
 
 def on_the_frontier() -> dict[str, Playable]:

@@ -35,6 +35,14 @@ class Advice:
     """What can be promised, from a log; `advise` makes one and states the rule of its intervals.
 
     Floors are by row: those of all arms, then those of groups. Revenue is per round.
+
+    >>> import pandas
+    >>> from arcbandit import read_log
+    >>> arms, rewards = ["house", "guest"] * 1000, [1.0, 0.7, 0.8, 0.3] * 500
+    >>> log = pandas.DataFrame({"context": "tv", "arm": arms, "reward": rewards})
+    >>> advice = advise(read_log(log), {"guest": 0.2})
+    >>> advice.verdict, advice.largest_scale.low > 2, round(advice.total_price.plain, 3)
+    ('feasible', True, 0.16)
     """
 
     evidence: Evidence
@@ -189,7 +197,16 @@ class Advice:
         return self.plans["pessimistic"] or self.plans["plain"]
 
     def plan_of(self, shares: Floats) -> AdvisedPlan:
-        """What is earned if these shares of each context are given to the arms."""
+        """What is earned if these shares of each context are given to the arms.
+
+        >>> import pandas
+        >>> from arcbandit import read_log
+        >>> arms, rewards = ["house", "guest"] * 1000, [1.0, 0.7, 0.8, 0.3] * 500
+        >>> log = pandas.DataFrame({"context": "tv", "arm": arms, "reward": rewards})
+        >>> found = advise(read_log(log)).plan_of(np.array([[0.25], [0.75]]))
+        >>> round(found.value.plain, 3), found.value.low < found.value.plain < found.value.high
+        (0.8, True)
+        """
         programs, worlds = self.programs, self._worlds
         by_context = [(means * shares).sum(axis=0) for means in (worlds.means.low, worlds.means.high)]
         revenue = intervals_of(programs.guaranteed(shares), programs.earned(shares), programs.conceivable(shares))
@@ -198,7 +215,16 @@ class Advice:
         return AdvisedPlan(np.where(self.known_contexts, shares, math.nan), value, revenue)
 
     def curve(self, points: int = POINTS) -> Curve:
-        """Total revenue if all floors (or what arms earn now) are multiplied by a number, up to what is conceivable."""
+        """Total revenue if all floors (or what arms earn now) are multiplied by a number, up to what is conceivable.
+
+        >>> import pandas
+        >>> from arcbandit import read_log
+        >>> arms, rewards = ["house", "guest"] * 1000, [1.0, 0.7, 0.8, 0.3] * 500
+        >>> log = pandas.DataFrame({"context": "tv", "arm": arms, "reward": rewards})
+        >>> curve = advise(read_log(log), {"guest": 0.2}).curve(points=5)
+        >>> curve.scales.round(2).tolist()
+        [0.0, 0.65, 1.29, 1.94, 2.41, 2.5, 2.59]
+        """
         ends = [end for end in self.largest_scale if math.isfinite(end) and end > 0.0]
         # The numbers at which plans cease to exist belong to the curve, but for what rounding may do there.
         scales = np.unique([*np.linspace(0.0, max(ends, default=1.0), points), *ends]) * (1.0 - 1e-9)
@@ -227,7 +253,15 @@ class Advice:
         return self.programs.best(self._worlds.plain_means)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; what is infinite or not known is None."""
+        """Plain data for JSON; what is infinite or not known is None.
+
+        >>> import pandas
+        >>> from arcbandit import read_log
+        >>> arms, rewards = ["house", "guest"] * 1000, [1.0, 0.7, 0.8, 0.3] * 500
+        >>> log = pandas.DataFrame({"context": "tv", "arm": arms, "reward": rewards})
+        >>> advise(read_log(log), {"guest": 0.2}).to_dict()["verdict"]
+        'feasible'
+        """
         log, names = self.statistics, self.floors.names
         curve = self.curve()
         rows = zip(
@@ -300,8 +334,8 @@ def advise(
 ) -> Advice:
     """What revenue can be promised to arms, and what proposed floors would cost, from a log.
 
-    `revenue_floors` are by arm; arms that are not named have none. Without any floors, what arms earn now is what is
-    scaled together.
+    `revenue_floors` are by arm; arms that are not named have none. `group_floors` are those of several arms together.
+    Without any floors, what arms earn now is what is scaled together.
 
     With probability of at least `confidence`, every interval of the advice holds, all at once. This rests on bounds on
     the share of each context and on the mean reward of each pair, of which each end may fail with probability

@@ -26,14 +26,26 @@ _ROW, _PROBLEM, _COUNT, _SHOWN = "row_number", "problem", "row_count", "shown_"
 
 @dataclass(frozen=True)
 class BadRows:
-    """Rows of a log with the same problem; a row that has several counts once, for the first of them."""
+    """Rows of a log with the same problem; a row that has several counts once, for the first of them.
+
+    >>> import pandas
+    >>> from arcbandit import read_log
+    >>> log = pandas.DataFrame({"context": ["tv"] * 3, "arm": ["a", "b", None], "reward": [1.0, 0.5, 0.0]})
+    >>> [bad] = read_log(log, skip_bad_rows=True).bad_rows
+    >>> print(bad)
+    no arm in 1 row, such as row 3, context 'tv', arm None, reward 0.0
+    """
 
     problem: str  # such as "no arm"
     count: int
     examples: tuple[dict[str, Any], ...]  # the first few, by column; "row" counts from 1, where rows have an order
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON.
+
+        >>> BadRows("no arm", 1, ({"row": 3, "arm": None},)).to_dict()
+        {'problem': 'no arm', 'count': 1, 'examples': [{'row': 3, 'arm': None}]}
+        """
         return {"problem": self.problem, "count": self.count, "examples": [_plain(row) for row in self.examples]}
 
     def __str__(self) -> str:

@@ -100,6 +100,12 @@ class Evaluation:
 
     `estimates` has them by name: "dm", "ips", "snips" and "dr". Where the plan plays pairs that the log never did, "dm"
     and "dr" are NaN, and the others count nothing for these pairs.
+
+    >>> import pandas
+    >>> columns = {"context": "tv", "arm": ["a", "b"] * 200, "reward": [1.0, 0.0] * 200, "probability": 0.5}
+    >>> found = evaluate(pandas.DataFrame(columns), [[0.75], [0.25]])
+    >>> found.best, round(found.value, 6), round(found.estimates["ips"].value, 6), found.unsupported_pairs
+    ('dr', 0.75, 0.75, ())
     """
 
     plan: str
@@ -143,7 +149,14 @@ class Evaluation:
         return self.estimates[self.best].interval
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; rows are arms, and what is not known is None."""
+        """Plain data for JSON; rows are arms, and what is not known is None.
+
+        >>> import pandas
+        >>> columns = {"context": "tv", "arm": ["a", "b"] * 200, "reward": [1.0, 0.0] * 200, "probability": 0.5}
+        >>> found = evaluate(pandas.DataFrame(columns), [[0.75], [0.25]])
+        >>> found.to_dict()["logged_value"]
+        0.5
+        """
         return {
             "plan": self.plan,
             "arms": list(self.arms),
@@ -197,11 +210,11 @@ def evaluate(
     `plan` is "uniform", a `Plan`, shares by arm and context (a frame with labels, or an array in the order of the log),
     or a policy at work, of which the plan of its next decision is taken. To let a policy learn, use `replay`.
 
-    `bootstrap` is how many samples of rows intervals are made of: by default 1,000 if weights are heavy, that is if one
-    row has more than 1 % of the sum of squared weights, and none otherwise. A log of more than a million different rows
-    is not resampled. Where so few rows decide that one more of them would add 1 % to the variance, as for an arm that
-    was hardly ever shown or never clicked, intervals are stretched: by the weights of all rows, by one more row, and by
-    what the weights of an arm lack.
+    Intervals have the given `confidence`. `bootstrap` is how many samples of rows they are made of, drawn by `seed`:
+    by default 1,000 if weights are heavy, that is if one row has more than 1 % of the sum of squared weights, and none
+    otherwise. A log of more than a million different rows is not resampled. Where so few rows decide that one more of
+    them would add 1 % to the variance, as for an arm that was hardly ever shown or never clicked, intervals are
+    stretched: by the weights of all rows, by one more row, and by what the weights of an arm lack.
 
     >>> import pandas
     >>> rewards = [1, 0, 1, 0, 0, 1, 1, 0] * 50

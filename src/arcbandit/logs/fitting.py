@@ -16,17 +16,18 @@ from arcbandit.policies.settings import PolicyName
 def fit(
     statistics: LogStatistics,
     revenue_floors: Mapping[str, float] | None = None,
-    policy: PolicyName | str | Configuration = "blp",
+    policy: PolicyName | Configuration = "blp",
     *,
     group_floors: Iterable[GroupFloor] = (),
     **settings: Any,
 ) -> Policy:
     """A policy that has learnt from a log, ready to decide.
 
-    It has the arms and contexts of the log. `revenue_floors` are by arm; arms that are not named have none. It knows
-    the means of the pairs as if it had seen every row, and has learnt from them the mix of contexts and the noise,
-    which it goes on to estimate. `policy` is a name or a configuration such as ``OLP()``, and `settings` are those of
-    its class, which may give sigma instead (`noise_scale`, `reward_bounds`).
+    It has the arms and contexts of the log. `revenue_floors` are by arm; arms that are not named have none.
+    `group_floors` are those of several arms together. It knows the means of the pairs as if it had seen every row, and
+    has learnt from them the mix of contexts and the noise, which it goes on to estimate. `policy` is a name or a
+    configuration such as ``OLP()``, and `settings` are those of its class, which may give sigma instead
+    (`noise_scale`, `reward_bounds`).
 
     A policy that forgets, or that keeps more than counts and means from round to round, depends on the order of
     rewards, which the statistics do not have, and is refused.
@@ -49,7 +50,7 @@ def fit(
 def untaught(
     statistics: LogStatistics,
     revenue_floors: Mapping[str, float] | None,
-    policy: PolicyName | str | Configuration,
+    policy: PolicyName | Configuration,
     **settings: Any,
 ) -> Policy:
     """A policy for the arms and contexts of a log, of which it knows nothing yet."""

@@ -14,7 +14,7 @@ from arcbandit.simulation.playable import Policies
 from arcbandit.simulation.run import simulate
 from arcbandit.simulation.trace import Trace
 
-POLICIES = ("blp", "olp")
+POLICIES: Policies = ("blp", "olp")
 ROUNDS = 50_000
 EPOCHS = 10
 TOLERANCE = 0.05
@@ -24,14 +24,22 @@ MOST = 0.9  # the share of epochs of which the later number of rounds is told
 
 @dataclass(frozen=True)
 class LearningTime:
-    """After how many rounds a policy's average shortfall is and stays below the tolerance; infinite if never."""
+    """After how many rounds a policy's average shortfall is and stays below the tolerance; infinite if never.
+
+    >>> LearningTime("blp", half=120.0, most=480.0).most
+    480.0
+    """
 
     policy: str
     half: float  # in half of the epochs
     most: float  # in nine of ten epochs
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; None if it took longer than was simulated."""
+        """Plain data for JSON; None if it took longer than was simulated.
+
+        >>> LearningTime("olp", half=120.0, most=math.inf).to_dict()
+        {'policy': 'olp', 'half': 120, 'most': None}
+        """
         return {
             "policy": self.policy,
             "half": _finite(self.half),

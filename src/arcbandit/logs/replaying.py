@@ -34,6 +34,12 @@ class Replay:
 
     In round t the policy meets the t-th context of the log, chooses an arm, and gets the next reward that the log has
     of this arm in this context and that it was not given yet. The replay ends when there is none.
+
+    >>> import pandas
+    >>> log = pandas.DataFrame({"context": ["tv"] * 400, "arm": ["a", "b"] * 200, "reward": [1.0, 0.0] * 200})
+    >>> found = replay(log, "blp", {"b": 0.0}, rounds=100)
+    >>> found.rounds, found.logged_value, found.value, found.plays.sum().item()
+    (100, 0.5, 0.99, 100)
     """
 
     policy: str
@@ -53,7 +59,13 @@ class Replay:
     learner: Policy  # as it was in the end
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON.
+
+        >>> import pandas
+        >>> log = pandas.DataFrame({"context": ["tv"] * 400, "arm": ["a", "b"] * 200, "reward": [1.0, 0.0] * 200})
+        >>> replay(log, "blp", {"b": 0.0}, rounds=100).to_dict()["rounds"]
+        100
+        """
         return {
             "policy": self.policy,
             "arms": list(self.arms),
@@ -101,15 +113,15 @@ def replay(
     """Let a policy learn on a log: it decides, and the rewards come from rows of the log that it was not given yet.
 
     `source` and the columns are as for `read_log`; rows come in the order of their timestamps. `policy` is a name or a
-    configuration, which starts without knowledge, with `revenue_floors` by arm and `settings` of its class, and plays
-    only pairs that the log did; or a policy at work, a copy of which goes on from what it knows. It plays at most
-    `rounds` rounds, and ends when a reward is wanted that the log does not have any more.
+    configuration, which starts without knowledge, with `revenue_floors` by arm, `group_floors` and `settings` of its
+    class, and plays only pairs that the log did; or a policy at work, a copy of which goes on from what it knows. It
+    plays at most `rounds` rounds, and ends when a reward is wanted that the log does not have any more.
 
     The rewards of a pair come in the order of the log, each once, so that the policy earns what it would have earned
     had they come to it: this is right if the rewards of a pair are independent of each other and of time, and if
     whatever chose the arms of the log knew of a visitor no more than the context (`mandel2016`, queue method). It needs
     no probabilities. Rewards that run out early are those of pairs that the policy likes more than the log did, so
-    results of different lengths must not be compared: give `rounds`.
+    results of different lengths must not be compared: give `rounds`. Intervals have the given `confidence`.
 
     >>> import pandas
     >>> log = pandas.DataFrame({"context": ["tv"] * 400, "arm": ["a", "b"] * 200, "reward": [1.0, 0.0] * 200})

@@ -24,6 +24,13 @@ class LogStatistics:
     `read_log` makes one. Arms and contexts are in the order of their names, whole numbers by size. A context made of
     several columns is named by their values, as in "phone / evening". Only good rows count; `bad_rows` says what was
     wrong with others, if they were skipped.
+
+    >>> import pandas
+    >>> from arcbandit import read_log
+    >>> log = pandas.DataFrame({"context": "tv", "arm": ["a", "b"] * 2, "reward": [1.0, 0.5, 0.0, 0.5]})
+    >>> statistics = read_log(log)
+    >>> statistics.means.tolist(), statistics.arm_revenue.tolist(), statistics.unplayed_pairs
+    ([[0.5], [0.5]], [0.25, 0.25], ())
     """
 
     arms: tuple[str, ...]
@@ -97,7 +104,14 @@ class LogStatistics:
         return tuple((self.arms[arm], self.contexts[context]) for arm, context in np.argwhere(self.counts == 0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, arms as rows."""
+        """Plain data for JSON, arms as rows.
+
+        >>> import pandas
+        >>> from arcbandit import read_log
+        >>> log = pandas.DataFrame({"context": "tv", "arm": ["a", "b"] * 2, "reward": [1.0, 0.5, 0.0, 0.5]})
+        >>> read_log(log).to_dict()["counts"]
+        [[2], [2]]
+        """
         return {
             "arms": list(self.arms),
             "contexts": list(self.contexts),

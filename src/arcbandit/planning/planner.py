@@ -90,7 +90,13 @@ class Planner:
         on_infeasible: OnInfeasible = "raise",
         warm: bool = False,
     ) -> Self:
-        """Make a planner with the names, floors and context probabilities of an instance."""
+        """Make a planner with the names, floors and context probabilities of an instance.
+
+        >>> from arcbandit import paper_instance
+        >>> nu = paper_instance("nu")
+        >>> Planner.of(nu, warm=True).plan(nu.mean_rewards).value
+        5.25
+        """
         instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
         return cls(
             instance.revenue_floors,
@@ -157,6 +163,12 @@ class Planner:
         Floors that cannot be met together raise InfeasibleError, which is proven, unless the planner was made to
         return the plan of least shortfall or of the same share (which is sought from nothing, and proven at once);
         PlanningError if nothing could be found or proven.
+
+        >>> planner = Planner([0, 0.25], [0.5, 0.5])
+        >>> planner.plan([[4, 2], [1, 1]], revenue_floors=[0, 0.5]).value
+        2.5
+        >>> planner.plan([[4, 2], [1, 1]]).value
+        2.75
         """
         shape = self._shape
         with self._lock:

@@ -99,6 +99,13 @@ class Plan:
     of floor: what the last unit of a guarantee costs (for a plan of the same share, of the floors reduced to that
     share). Where several plans are optimal, or prices not unique, one of them is shown.
     What `floors` says of all floors, the other properties say of those of arms (K) and of groups (G) by themselves.
+
+    >>> from arcbandit import paper_instance, plan
+    >>> best = plan(paper_instance("nu"))
+    >>> best
+    <Plan: optimal, 5.25 per round, 3 arms x 3 contexts, 2 of 3 floors active>
+    >>> best.allocation.tolist(), best.arm_revenue.tolist(), best.floor_prices.tolist()
+    ([[1.0, 0.5, 0.5], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5]], [4.5, 0.25, 0.5], [0.0, 1.0, 1.0])
     """
 
     status: PlanStatus

@@ -32,6 +32,13 @@ class QuickPlan:
     `status` is OPTIMAL, or INFEASIBLE for a plan of least shortfall or of the same share. `allocation`, shape (K, C),
     earns `value`. `prices`, what the last unit of each floor costs, shape (M,), are those of the arms,
     then of the groups. `floor_share` is as in `Plan`.
+
+    >>> from arcbandit import Planner
+    >>> found = Planner([0, 0.25], [0.5, 0.5]).plan([[4, 2], [1, 1]])
+    >>> found
+    <QuickPlan: optimal, 2.75 per round, 2 arms x 2 contexts>
+    >>> found.status.name, found.allocation.tolist()
+    ('OPTIMAL', [[1.0, 0.5], [0.0, 0.5]])
     """
 
     __slots__ = ("_problem", "_share", "allocation", "prices", "status", "value")
@@ -67,6 +74,10 @@ class QuickPlan:
 
         An optimal plan is proven as it stands; one of least shortfall or of the same share is sought again, from
         nothing.
+
+        >>> from arcbandit import Planner
+        >>> Planner([0, 0.25], [0.5, 0.5]).plan([[4, 2], [1, 1]]).certified()
+        <Plan: optimal, 2.75 per round, 2 arms x 2 contexts, 1 of 2 floors active>
         """
         if self._problem is None:
             raise InvalidInputError("copy must be True for a plan that is to be certified: its problem was not kept.")

@@ -52,12 +52,13 @@ def solve_lp(
 ) -> Plan:
     """The paper's LP(mu_obj, mu_cons): means are per play, shape (K, C), floors per round, shape (K,).
 
-    `available` (K x C, bool) says which arms may be played in which contexts. Frames, series and mappings are aligned
-    by their labels as for `Instance`, to the order of `objective_means`. When no allocation meets the floors, raise
-    InfeasibleError, or return the plan of least total shortfall that then earns the most ("least_shortfall"), or the
-    one that gives every floor above zero the same share of it, the largest possible, and then earns the most
-    ("same_share"; `Plan.floor_share` is that share). `warm_start` is an earlier plan of the same shape, from whose
-    basis the simplex starts.
+    `available` (K x C, bool) says which arms may be played in which contexts; `group_floors` are those of several arms
+    together. `solver` is "simplex", ours, or "highs", from the extra `reference`, to compare with. Frames, series and
+    mappings are aligned by their labels as for `Instance`, to the order of `objective_means`. When no allocation meets
+    the floors, raise InfeasibleError, or return the plan of least total shortfall that then earns the most
+    ("least_shortfall"), or the one that gives every floor above zero the same share of it, the largest possible, and
+    then earns the most ("same_share"; `Plan.floor_share` is that share). `warm_start` is an earlier plan of the same
+    shape, from whose basis the simplex starts.
 
     >>> solve_lp([[4, 2], [1, 1]], [[4, 2], [1, 1]], [0, 0.25], [0.5, 0.5]).value
     2.75
@@ -137,7 +138,7 @@ def plan(
     solver: Literal["simplex", "highs"] = "simplex",
     on_infeasible: OnInfeasible = "raise",
 ) -> Plan:
-    """The optimal stationary plan of an instance, LP(mu, mu).
+    """The optimal stationary plan of an instance, LP(mu, mu); `solver` and `on_infeasible` are as for `solve_lp`.
 
     >>> from arcbandit import paper_instance
     >>> plan(paper_instance("nu")).allocation.tolist()

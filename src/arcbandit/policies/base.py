@@ -99,6 +99,13 @@ class Policy(metaclass=PolicyType):
     A rule is a subclass with a `name`, a kernel `allocate(learner, context, t, stream)` that writes
     `learner.allocation` and returns an `Outcome`, and any of the class attributes below that it needs;
     docs/write-your-own-policy.md shows how.
+
+    >>> from arcbandit import BLP
+    >>> policy = BLP([0.1, 0.2], [0.7, 0.3], arms=["house", "guest"], contexts=["weekday", "weekend"], seed=1)
+    >>> decision = policy.decide("weekday")
+    >>> policy.update("weekday", decision.arm, reward=0.8)
+    >>> policy
+    <BLP(): 2 arms x 2 contexts, round 2>
     """
 
     name: ClassVar[str]
@@ -212,11 +219,21 @@ class Policy(metaclass=PolicyType):
         return self._state.configuration
 
     def unbound(self) -> Configuration:
-        """The dials and settings of this policy, without its problem or what it learnt."""
+        """The dials and settings of this policy, without its problem or what it learnt.
+
+        >>> from arcbandit import BLP
+        >>> BLP([0.2, 0.1], [0.5, 0.5], replan=10).unbound()
+        BLP(replan=10)
+        """
         return self._state.configuration
 
     def for_instance(self, instance: Instance, **settings: Any) -> "Policy":
-        """A new policy with the dials and settings of this one: see `Configuration.for_instance`."""
+        """A new policy with the dials and settings of this one: see `Configuration.for_instance`.
+
+        >>> from arcbandit import BLP, paper_instance
+        >>> BLP([0.2, 0.1], [0.5, 0.5]).for_instance(paper_instance("nu"))
+        <BLP(): 3 arms x 3 contexts, round 1>
+        """
         return self._state.configuration.for_instance(instance, **settings)
 
     @property
@@ -347,12 +364,24 @@ class Policy(metaclass=PolicyType):
 
     @locked
     def allocation(self) -> NDArray[np.float64]:
-        """w: the K x C matrix that the last decision was drawn from; before the first, all arms equally."""
+        """w: the K x C matrix that the last decision was drawn from; before the first, all arms equally.
+
+        >>> from arcbandit import BLP
+        >>> BLP([0.2, 0.1], [0.5, 0.5]).allocation().tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
+        """
         return self._state.learner.allocation.copy()
 
     @locked
     def pulls(self) -> NDArray[np.float64]:
-        """The number of rewards seen of each pair, K x C; those that a prior stands for are not counted."""
+        """The number of rewards seen of each pair, K x C; those that a prior stands for are not counted.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5])
+        >>> policy.update(0, 1, 0.7)
+        >>> policy.pulls().tolist()
+        [[0.0, 0.0], [1.0, 0.0]]
+        """
         return pulls_of(self._state)
 
     def status(self, *, tolerance: float = 0.05) -> Status:
@@ -400,7 +429,13 @@ class Policy(metaclass=PolicyType):
     # Deciding and learning
 
     def decide(self, context: Name) -> Decision:
-        """Choose an arm for a context."""
+        """Choose an arm for a context.
+
+        >>> from arcbandit import BLP
+        >>> decision = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"]).decide(0)
+        >>> decision.arm, decision.probability
+        ('guest', 0.5)
+        """
         with self._lock:
             decide, _, numbers, columns, _, n_contexts, _, arms, _ = self._state.hot
             if type(context) is int and 0 <= context < n_contexts:
@@ -426,6 +461,11 @@ class Policy(metaclass=PolicyType):
         """Choose an arm for each of many contexts, as consecutive calls of `decide` would.
 
         All of them are decided or, if a context is bad, none. Other threads can run meanwhile.
+
+        >>> from arcbandit import BLP
+        >>> decisions = BLP([0.2, 0.1], [0.5, 0.5]).decide_many([0, 1, 0])
+        >>> decisions.arms.tolist(), decisions[2].decision_number
+        ([1, 0, 1], 3)
         """
         given = items("contexts", contexts, "contexts")
         columns = self._columns(given)
@@ -463,6 +503,13 @@ class Policy(metaclass=PolicyType):
 
         With `count_context` its context is counted as seen, as that of a decision is: for rewards that do not belong
         to a decision of this policy, such as those of a log or of another worker.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], contexts=["tv", "phone"])
+        >>> policy.update("tv", policy.decide("tv").arm, 0.7)
+        >>> policy.update("phone", 1, 0.4, count_context=True)  # of another worker
+        >>> policy.pulls().sum().item(), [context.rounds for context in policy.status().contexts]
+        (2.0, [1, 1])
         """
         with self._lock:
             _, learn, numbers, columns, rows, n_contexts, n_arms, _, bounds = self._state.hot
@@ -502,6 +549,12 @@ class Policy(metaclass=PolicyType):
         """Learn from many rewards: all of them or, if any is bad, none.
 
         With `count_contexts` their contexts are counted as seen: see `update`.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], contexts=["tv", "phone"])
+        >>> policy.update_many(["tv", "tv", "phone"], [0, 1, 1], [0.7, 0.3, 0.4], count_contexts=True)
+        >>> policy.pulls().tolist(), policy.round_number
+        ([[1.0, 0.0], [1.0, 1.0]], 4)
         """
         given = items("contexts", contexts, "contexts")
         columns = self._columns(given)
@@ -610,13 +663,27 @@ class Policy(metaclass=PolicyType):
 
         With a prior it is not: it starts as if it had been seen `prior_pulls` times with a mean reward of `prior_mean`,
         one number or one per context. `pulls` counts rewards alone, so not these.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"])
+        >>> policy.add_arm("new", floor=0.05)
+        'new'
+        >>> policy.arms, policy.floors.amounts.tolist()
+        (('house', 'guest', 'new'), [0.2, 0.1, 0.05])
         """
         self._become(growth.with_arm(self._state, name, floor, available, prior_mean, prior_pulls))
         return self.arms[-1]
 
     @locked
     def retire_arm(self, arm: Name) -> None:
-        """Stop playing an arm and drop its floor; rewards that still arrive for it are counted."""
+        """Stop playing an arm and drop its floor; rewards that still arrive for it are counted.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"])
+        >>> policy.retire_arm("guest")
+        >>> policy.decide(0).arm, policy.retired_arms
+        ('house', ('guest',))
+        """
         self._become(growth.without_arm(self._state, arm))
 
     @locked
@@ -624,12 +691,26 @@ class Policy(metaclass=PolicyType):
         """Play a retired arm again, with what was learnt of it, in the contexts where it was available before.
 
         `available` says otherwise. What a rule keeps of an arm besides its rewards, such as a queue, starts from zero.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"])
+        >>> policy.retire_arm("guest")
+        >>> policy.return_arm("guest", floor=0.05)
+        >>> policy.retired_arms, policy.floors.amounts.tolist()
+        ((), [0.2, 0.05])
         """
         self._become(changes.with_returned_arm(self._state, arm, floor, available))
 
     @locked
     def set_available(self, arm: Name | None, context: Name | None, available: bool) -> None:
-        """Say whether an arm may be played in a context from now on; None stands for all arms, or all contexts."""
+        """Say whether an arm may be played in a context from now on; None stands for all arms, or all contexts.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"], contexts=["tv", "phone"])
+        >>> policy.set_available("guest", "tv", False)
+        >>> {policy.decide("tv").arm for _ in range(20)}
+        {'house'}
+        """
         self._become(changes.with_available(self._state, arm, context, available))
 
     @locked
@@ -637,6 +718,13 @@ class Policy(metaclass=PolicyType):
         """Add a context; the other probabilities are scaled down to make room for its own, or all are estimated.
 
         With the name, or the index, of a context that was dropped, that one is taken back with what was learnt of it.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], contexts=["tv", "phone"])
+        >>> policy.add_context("watch", probability=0.2)
+        'watch'
+        >>> [round(context.probability, 3) for context in policy.status().contexts]
+        [0.4, 0.4, 0.2]
         """
         before = self._state
         self._become(growth.with_context(before, name, probability))
@@ -648,12 +736,25 @@ class Policy(metaclass=PolicyType):
         """Decide no more in a context; rewards that still arrive for it are counted.
 
         Its probability becomes 0 and goes to the others in proportion, or estimates leave it out. Its column stays.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], contexts=["tv", "phone"])
+        >>> policy.drop_context("tv")
+        >>> policy.dropped_contexts, [context.probability for context in policy.status().contexts]
+        (('tv',), [0.0, 1.0])
         """
         self._become(changes.without_context(self._state, context))
 
     @locked
     def set_context_probabilities(self, context_probabilities: "Column") -> None:
-        """Set the probabilities of all contexts that were not dropped, labelled or in order."""
+        """Set the probabilities of all contexts that were not dropped, labelled or in order.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], contexts=["tv", "phone"])
+        >>> policy.set_context_probabilities({"phone": 0.75, "tv": 0.25})
+        >>> [context.probability for context in policy.status().contexts]
+        [0.25, 0.75]
+        """
         self._become(changes.with_probabilities(self._state, context_probabilities))
 
     @locked
@@ -661,27 +762,63 @@ class Policy(metaclass=PolicyType):
         """Hold pairs that are not yet known to another share of each context, 1 for no budget.
 
         The count from which on a pair is known stays, unless `known_after` gives another.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5])
+        >>> policy.set_exploration_budget(0.1, known_after=50)
+        >>> policy.exploration_budget, policy.known_after
+        (0.1, 50)
         """
         self._become(changes.with_budget(self._state, exploration_budget, known_after))
 
     @locked
     def set_floor(self, arm_or_group: Name, floor: float) -> None:
-        """Change the floor of an arm or, by its name, of a group."""
+        """Change the floor of an arm or, by its name, of a group.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"])
+        >>> policy.set_floor("guest", 0.3)
+        >>> policy.floors.amounts.tolist()
+        [0.2, 0.3]
+        """
         self._become(growth.with_floor(self._state, arm_or_group, floor))
 
     @locked
     def add_group(self, name: str, arms: Iterable[Name], floor: float) -> None:
-        """Guarantee a total revenue per round to a further group of arms."""
+        """Guarantee a total revenue per round to a further group of arms.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"])
+        >>> policy.add_group("both", ["house", "guest"], 0.4)
+        >>> policy.floors.names, policy.floors.amounts.tolist()
+        (('house', 'guest', 'both'), [0.2, 0.1, 0.4])
+        """
         self._become(changes.with_new_group(self._state, name, arms, floor))
 
     @locked
     def set_group(self, name: str, *, arms: Iterable[Name] | None = None, floor: float | None = None) -> None:
-        """Change the members of a group, its floor, or both."""
+        """Change the members of a group, its floor, or both.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"])
+        >>> policy.add_group("both", ["house", "guest"], 0.4)
+        >>> policy.set_group("both", floor=0.5)
+        >>> policy.floors.amounts.tolist()
+        [0.2, 0.1, 0.5]
+        """
         self._become(changes.with_group(self._state, name, arms, floor))
 
     @locked
     def remove_group(self, name: str) -> None:
-        """Drop the floor of a group."""
+        """Drop the floor of a group.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"])
+        >>> policy.add_group("both", ["house", "guest"], 0.4)
+        >>> policy.remove_group("both")
+        >>> policy.floors.names
+        ('house', 'guest')
+        """
         self._become(changes.without_group(self._state, name))
 
     def merge(self, other: "Policy | Mapping[str, Any]", *, since: "Policy | Mapping[str, Any] | None" = None) -> None:
@@ -691,6 +828,16 @@ class Policy(metaclass=PolicyType):
         which both went on: what it holds is in both, and is counted once. `other` may be a snapshot, too. Floors,
         availability and settings stay those of this policy. Rules that keep more than counts and means, such as
         queues, are refused.
+
+        >>> from arcbandit import BLP, restore
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5])
+        >>> start = policy.snapshot()
+        >>> other = restore(start, worker=1)
+        >>> policy.update(0, 1, 0.7)
+        >>> other.update(0, 1, 0.5)
+        >>> policy.merge(other, since=start)
+        >>> policy.pulls().tolist()
+        [[0.0, 0.0], [2.0, 0.0]]
         """
         merging.refuse_memory(type(self))
         theirs = self._to_merge("other", other)
@@ -716,7 +863,15 @@ class Policy(metaclass=PolicyType):
 
     @locked
     def snapshot(self) -> dict[str, Any]:
-        """Everything that determines future decisions, as plain data for JSON; `restore` is the inverse."""
+        """Everything that determines future decisions, as plain data for JSON; `restore` is the inverse.
+
+        >>> import json
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5])
+        >>> twin = BLP.restore(json.loads(json.dumps(policy.snapshot())))
+        >>> twin.decide(0) == policy.decide(0)
+        True
+        """
         return snapshot.snapshot_of(self._state)
 
     @classmethod
@@ -724,6 +879,11 @@ class Policy(metaclass=PolicyType):
         """The policy of a snapshot, which decides as the original would have.
 
         With a different `worker` number, it knows the same but draws its own random numbers.
+
+        >>> from arcbandit import BLP
+        >>> policy = BLP([0.2, 0.1], [0.5, 0.5])
+        >>> BLP.restore(policy.snapshot(), worker=2).worker
+        2
         """
         return cls._at_work(restored_state(cls, snapshot, None if worker is None else whole("worker", worker, 0)))
 

@@ -1,4 +1,10 @@
-"""A rule that plans, held to an exploration budget: its own plan, and where that goes beyond it, a second one."""
+"""A rule that plans, held to an exploration budget: its own plan, and where that goes beyond it, a second one.
+
+>>> from arcbandit import BLP, KNOWN_AFTER, SERVICE_EXPLORATION_BUDGET
+>>> policy = BLP([0.2, 0.1], [0.5, 0.5], exploration_budget=SERVICE_EXPLORATION_BUDGET)
+>>> policy.exploration_budget, policy.known_after == KNOWN_AFTER
+(0.1, True)
+"""
 
 import functools
 from collections.abc import Callable

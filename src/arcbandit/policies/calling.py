@@ -7,7 +7,7 @@ take as long as a small plan, so it is passed where the learner's numbers are (`
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,17 +20,12 @@ shared_allocate: Any = None
 unpack_learner: Any = None
 
 
-def allocate_inside(numbers, learner, context, t, stream):
-    """Allocate by code that is part of the caller's."""
-    return rule_allocate(learner, context, t, stream)
-
-
 def allocate_by_numbers(numbers, context, t, seed, epoch, number):
     """Allocate for the learner with these numbers."""
     return rule_allocate(unpack_learner(numbers), context, t, Stream(seed, epoch, number))
 
 
-def allocate_elsewhere(numbers, learner, context, t, stream):
+def allocate_elsewhere(numbers, context, t, stream):
     """Allocate by code that all callers share; whole numbers are of the same type for all of them."""
     return shared_allocate(
         numbers, np.int64(context), np.int64(t), np.int64(stream.seed), np.int64(stream.epoch), np.int64(stream.number)
@@ -43,10 +38,18 @@ def kind_to_share(learner: Learner) -> Any:
     return kind_of(learner) if len(planner) > 0 and len(planner.soft) > 0 else None
 
 
+class Calling(NamedTuple):
+    """What rounds that call a rule are bound to; of the two kernels they call the one that `SHARED` says."""
+
+    SHARED: bool
+    rule_allocate: Any  # (learner, context, t, stream)
+    allocate_elsewhere: Any  # (numbers, context, t, stream)
+
+
 @functools.cache
-def calling_kernel(allocate: Callable[..., Any], learner_kind: Any) -> Any:
-    """A kernel `(numbers, learner, context, t, stream)` that allocates; shared by learners of this kind unless None."""
+def calling(allocate: Callable[..., Any], learner_kind: Any) -> Calling:
+    """How rounds call `allocate`: by code that learners of this kind share, or by their own if it is None."""
     if learner_kind is None:
-        return bound(kernel, allocate_inside, rule_allocate=allocate)
+        return Calling(False, allocate, None)
     shared = bound(shared_kernel, allocate_by_numbers, rule_allocate=allocate, unpack_learner=unpacker(learner_kind))
-    return bound(kernel, allocate_elsewhere, shared_allocate=shared)
+    return Calling(True, None, bound(kernel, allocate_elsewhere, shared_allocate=shared))

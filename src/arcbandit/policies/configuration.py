@@ -38,6 +38,12 @@ class Configuration:
     """A rule with its dials and settings, which `for_instance`, the simulator or an experiment apply to a problem.
 
     Calling a policy class without `revenue_floors`, as in ``OLP()``, makes one; see `Policy` for the arguments.
+
+    >>> from arcbandit import BLP, OLP, paper_instance, simulate
+    >>> OLP(replan="doubling")
+    OLP(replan='doubling')
+    >>> simulate(paper_instance("nu"), [BLP(), OLP(replan="doubling")], 100, epochs=1).policies
+    ('blp', 'olp(replan=doubling)')
     """
 
     kind: "type[Policy]"
@@ -111,7 +117,13 @@ class Configuration:
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def unbound(self) -> "Configuration":
-        """Return itself, for symmetry with a policy at work."""
+        """Return itself, for symmetry with a policy at work.
+
+        >>> from arcbandit import BLP
+        >>> configured = BLP(replan=10)
+        >>> configured.unbound() is configured
+        True
+        """
         return self
 
     def for_instance(
@@ -129,6 +141,10 @@ class Configuration:
         It is told what a learner may know of the instance: not the means, but, for rules that scale rewards, an upper
         bound on them. Only a clairvoyant, which is for simulations, is told the best plan. `seed`, `epoch` and `worker`
         default to those of this configuration.
+
+        >>> from arcbandit import BLP, paper_instance
+        >>> BLP().for_instance(paper_instance("nu"), seed=3)
+        <BLP(): 3 arms x 3 contexts, round 1>
         """
         instance_of("instance", instance, Instance, ", such as paper_instance('nu')")
         mean_bound = self.mean_bound
@@ -157,7 +173,12 @@ class Configuration:
         )
 
     def settings(self) -> dict[str, Any]:
-        """The arguments that make this configuration."""
+        """The arguments that make this configuration.
+
+        >>> from arcbandit import BLP
+        >>> BLP(replan=10).settings()["replan"]
+        10
+        """
         return {
             "noise_scale": self.noise_scale,
             "reward_bounds": self.reward_bounds,

@@ -12,7 +12,13 @@ from arcbandit.policies.state import Labels, Name
 
 
 class Decision(NamedTuple):
-    """An arm to play and the probability with which it was drawn, to be logged with it."""
+    """An arm to play and the probability with which it was drawn, to be logged with it.
+
+    >>> from arcbandit import BLP
+    >>> decision = BLP([0.1, 0.2], [0.5, 0.5], arms=["house", "guest"], contexts=["tv", "phone"]).decide("tv")
+    >>> decision.arm, decision.probability, decision.how
+    ('guest', 0.5, 'exploring')
+    """
 
     arm: Name  # a name if the arms have names, otherwise an index
     probability: float
@@ -48,7 +54,14 @@ decision_of = functools.partial(tuple.__new__, Decision)
 
 
 class Decisions(Sequence[Decision]):
-    """The decisions of a batch, in order: a sequence of `Decision`, and the arrays behind it for fast access."""
+    """The decisions of a batch, in order: a sequence of `Decision`, and the arrays behind it for fast access.
+
+    >>> from arcbandit import BLP
+    >>> policy = BLP([0.1, 0.2], [0.5, 0.5], arms=["house", "guest"], contexts=["tv", "phone"])
+    >>> decisions = policy.decide_many(["tv", "phone", "tv"])
+    >>> decisions, [decision.arm for decision in decisions], decisions.probabilities.tolist()
+    (<3 decisions>, ['guest', 'house', 'guest'], [0.5, 0.5, 0.5])
+    """
 
     def __init__(
         self,

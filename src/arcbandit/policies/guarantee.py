@@ -112,7 +112,13 @@ def guaranteed(allocate: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class LedgerStatus(NamedTuple):
-    """How the ledger of a policy with a guarantee stands."""
+    """How the ledger of a policy with a guarantee stands.
+
+    >>> from arcbandit import BLP
+    >>> policy = BLP([0.2, 0.1], [0.5, 0.5], noise_scale=0.1, guarantee=True)
+    >>> policy.ledger().rounds_held, policy.ledger().certified
+    (0, 0.0)
+    """
 
     certified: float  # regret and violation so far are at most this, while means are within their radii
     rounds_held: int  # decisions in which the plan of LP(UCB, UCB) stood in

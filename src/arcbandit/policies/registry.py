@@ -86,6 +86,14 @@ def policy(name: PolicyName | str, *problem: Any, **settings: Any) -> Any:
 
 
 def restore(snapshot: Any, *, worker: int | None = None) -> Policy:
-    """The policy of a snapshot, of any class; with `worker`, it continues as that worker."""
+    """The policy of a snapshot, of any class; with `worker`, it continues as that worker.
+
+    >>> import json
+    >>> fitted = policy("olp", [0.1, 0.2], [0.5, 0.5])
+    >>> fitted.update(0, 1, 0.7)
+    >>> kept = json.dumps(fitted.snapshot())
+    >>> restore(json.loads(kept), worker=1).pulls().tolist()
+    [[0.0, 0.0], [1.0, 0.0]]
+    """
     instance_of("snapshot", snapshot, dict)
     return POLICIES[known_name("policy", snapshot.get("policy"), POLICIES)].restore(snapshot, worker=worker)

@@ -13,7 +13,7 @@ from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.planner import measure_soon
 from arcbandit.kernels.sampling import arm_from_uniform
-from arcbandit.policies.calling import calling_kernel, kind_to_share
+from arcbandit.policies.calling import Calling, calling, kind_to_share
 from arcbandit.policies.learner import (
     Learner,
     Outcome,
@@ -31,11 +31,13 @@ from arcbandit.policies.learner import (
 )
 
 # Placeholders for a rule's kernels in the functions below: `bound` gives each rule copies with its own.
-allocate_now: Any = None
+rule_allocate: Any = None
+allocate_elsewhere: Any = None
 rule_learn: Any = None
 unpack_work: Any = None
 unpack_batch: Any = None
 unpack_log: Any = None
+SHARED: bool = False
 PLANS: bool = False
 EXPLORED = Outcome.EXPLORED.value
 FORGETS: bool = False
@@ -122,7 +124,10 @@ def decide(numbers, context, batch_numbers):
             # arrive in batches, or from elsewhere, advance t without a decision, and t may stay the same from one
             # decision to the next.
             here = Stream(stream.seed, stream.epoch, number)
-            progress[Progress.OUTCOME] = allocate_now(numbers, learner, context, t, here)
+            if SHARED:
+                progress[Progress.OUTCOME] = allocate_elsewhere(numbers, context, t, here)
+            else:
+                progress[Progress.OUTCOME] = rule_allocate(learner, context, t, here)
             progress[Progress.PLANNED_AT] = number
             set_next_plan(learner, t)
         _, uniform = uniforms(stream.seed, stream.epoch, number, Purpose.DECISION, 0)
@@ -190,14 +195,14 @@ def work_kernels(allocate: Callable[..., Any], learn: Callable[..., Any], plans:
     """The compiled rounds of a rule, for learners of this kind."""
     kind = kind_of(work)
     fades = forgets(work.learner)
-    allocate_now = calling_kernel(allocate, kind_to_share(work.learner))
-    return WorkKernels(_decide_kernel(allocate_now, kind, fades), _learn_kernel(learn, plans, kind, fades))
+    called = calling(allocate, kind_to_share(work.learner))
+    return WorkKernels(_decide_kernel(called, kind, fades), _learn_kernel(learn, plans, kind, fades))
 
 
 @functools.cache
-def _decide_kernel(allocate_now: Callable[..., Any], kind: Any, fades: bool) -> Callable[..., Any]:
+def _decide_kernel(called: Calling, kind: Any, fades: bool) -> Callable[..., Any]:
     unpack = {"unpack_work": unpacker(kind), "unpack_batch": unpacker(kind_of(NO_BATCH))}
-    return bound(entry_kernel, decide, allocate_now=allocate_now, FORGETS=fades, **unpack).compiled
+    return bound(entry_kernel, decide, FORGETS=fades, **called._asdict(), **unpack).compiled
 
 
 # Rules that learn alike share the kernel.

@@ -74,6 +74,15 @@ class Status(NamedTuple):
 
     A floor is "kept" if with 95 % confidence the plan in force earns all of it but for the tolerance, "out of reach" if
     even by optimistic bounds no plan keeps it together with the other floors, and "at risk" otherwise.
+
+    >>> from arcbandit import BLP
+    >>> policy = BLP([0.2, 0.1], [0.5, 0.5], arms=["house", "guest"])
+    >>> for number in range(2000):
+    ...     decision = policy.decide(number % 2)
+    ...     policy.update(number % 2, decision.arm, 0.6 if decision.arm == "house" else 0.5)
+    >>> status = policy.status()
+    >>> status.state, status.decisions, [floor.state for floor in status.floors]
+    ('kept', 2000, ['kept', 'kept'])
     """
 
     floors: tuple[FloorStatus, ...]
@@ -98,7 +107,12 @@ class Status(NamedTuple):
         return next((state for state in (OUT_OF_REACH, AT_RISK) if state in found), KEPT)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; infinite and unknown numbers are None."""
+        """Plain data for JSON; infinite and unknown numbers are None.
+
+        >>> from arcbandit import BLP
+        >>> BLP([0.2, 0.1], [0.5, 0.5]).status().to_dict()["how"]
+        'not planned yet'
+        """
         tables = {name: [row._asdict() for row in getattr(self, name)] for name in TABLES}
         rest = {name: value for name, value in self._asdict().items() if name not in (*TABLES, *PROOFS)}
         proofs = {name: None if getattr(self, name) is None else getattr(self, name)._asdict() for name in PROOFS}
@@ -109,6 +123,10 @@ class Status(NamedTuple):
         """A frame with one row per floor or, with `by`, per "context" or "pair".
 
         `kind` is "polars" or "pandas", by default whichever is installed.
+
+        >>> from arcbandit import BLP
+        >>> BLP([0.2, 0.1], [0.5, 0.5]).status().to_frame(kind="pandas")["promised"].tolist()
+        [0.2, 0.1]
         """
         choice("by", by, ("floor", "context", "pair"))
         return frame_of(_columns(getattr(self, f"{by}s"), TABLES[f"{by}s"]), kind)

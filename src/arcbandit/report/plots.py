@@ -36,7 +36,7 @@ def plot(
     pages (`plot(...).figure` is the figure). `policies` are those to draw, in order. The shade is the 95 % "interval"
     of the mean, the range from the 5 % to the 95 % "quantiles" of epochs, or None. `style` gives for a policy what
     matplotlib calls the properties of its line, as in ``{"blp": {"color": "black", "linewidth": 3}}``. With `guide`,
-    lines to compare growth with are drawn too.
+    lines to compare growth with are drawn too; `logarithmic` axes show growth as slopes.
 
     >>> from arcbandit import paper_instance, simulate
     >>> axes = plot(simulate(paper_instance("nu"), ["olp", "blp"], 100, 2), "regret", style={"blp": {"linewidth": 3}})

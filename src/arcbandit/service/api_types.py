@@ -212,7 +212,7 @@ class PlanAnswer(Answer, frozen=True):
     how: str
     made_at: float  # seconds since 1970
     age_seconds: float
-    is_stale: bool  # made for an earlier revision, or no newer one could be made when it was due
+    is_stale: bool  # made for an earlier revision, or no newer one was made when it was due
     decisions: int  # that it was made from
     rewards: int
     arms: list[str]
@@ -228,6 +228,9 @@ class PlanAnswer(Answer, frozen=True):
     conflicting_floors: list[str]
     attainable_share: float | None
     warnings: list[str]
+    replan_every_seconds: float | None = None  # how often there may be a new plan
+    overdue_seconds: float | None = None  # for how long a newer one has been due; none where another process plans
+    is_late: bool = False  # whether that is longer than a whole turn
 
 
 class FloorMoment(Answer, frozen=True):
@@ -289,3 +292,4 @@ class ReadyAnswer(Answer, frozen=True):
 
     ready: bool
     reasons: list[str]
+    warnings: list[str]  # what is wrong though decisions are made: plans that are not as new as they should be

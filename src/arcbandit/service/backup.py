@@ -1,6 +1,7 @@
 """Copies of a SQLite store: made while it serves, and checked before they are trusted."""
 
 import os
+import sys
 from pathlib import Path
 
 import apsw
@@ -61,6 +62,8 @@ def back_up(store: str, copy: str, *, verify: bool = False) -> Audit | None:
 
 
 def _synced(path: Path) -> None:
+    if sys.platform == "win32" and path.is_dir():
+        return  # a folder cannot be opened there; NTFS keeps a journal of names
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

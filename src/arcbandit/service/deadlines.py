@@ -3,13 +3,17 @@
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from arcbandit.service.api_errors import ApiError
 
 RECEIVE_SECONDS = 5.0
 SEND_SECONDS = 6.0  # in which whoever is behind with reading must take LEAST_TAKEN bytes
 LEAST_TAKEN = 64 * 1024
 LARGEST_HEAD = 64 * 1024  # bytes of the headers of a request
+MOST_IGNORED = 1024 * 1024  # bytes that are taken of a caller who was refused
 SWEEP_SECONDS = 0.5
+REFUSAL = b"%bcontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
 
 
 class DeadlineProtocol(HttpToolsProtocol):
@@ -19,6 +23,7 @@ class DeadlineProtocol(HttpToolsProtocol):
     blocked_since: float | None = None
     blocked_bytes = 0  # that were not taken then
     answering: Any = None  # of several requests that came at once, the one whose turn it is
+    refused_bytes: int | None = None  # came since the connection was refused, if it was
     in_head = False  # whether the headers of a request are on their way
     head_bytes = 0
 
@@ -40,12 +45,42 @@ class DeadlineProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """A request begins with its first byte."""
+        if self.refused_bytes is not None:
+            self.refused_bytes += len(data)
+            if self.refused_bytes > MOST_IGNORED:
+                self.transport.abort()
+            return
         if self.waits_since is None:
             self.waits_since = self.loop.time()
         super().data_received(data)
         self.head_bytes = self.head_bytes + len(data) if self.in_head else 0
-        if self.head_bytes > LARGEST_HEAD and self.transport is not None:
-            self.transport.abort()
+        if self.head_bytes > LARGEST_HEAD and self.refused_bytes is None:
+            self._refuse(ApiError(431, "headers_too_large", f"Headers must have at most {LARGEST_HEAD} bytes."))
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request of HTTP, as every error is told."""
+        self._refuse(ApiError(400, "malformed", msg))
+
+    def _refuse(self, error: ApiError) -> None:
+        """Answer what no application sees, and hang up once the caller has.
+
+        Not before: to close a connection on which something is still to be read takes the answer from its caller.
+        """
+        if self.transport.is_closing():
+            return
+        self.refused_bytes = 0
+        request: Any = self.cycle
+        if request is not None and not request.response_complete:
+            if self.pipeline or not request.more_body or getattr(request, "response_started", False):
+                self.transport.abort()  # another answer is on its way, which this one would be taken for
+                return
+            request.disconnected = True  # it is its own body that is wrong: nothing else is to be answered
+            request.message_event.set()
+        body = error.content()
+        self.waits_since = self.loop.time()
+        self.transport.write(REFUSAL % (STATUS_LINE[error.status], len(body), body))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
 
     def on_message_begin(self) -> None:
         """It may begin in the same packet in which another ends."""

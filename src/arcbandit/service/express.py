@@ -65,7 +65,7 @@ class ExpressProtocol(DeadlineProtocol):
     def data_received(self, data: bytes) -> None:
         """Turn away a request that came in one piece before it is even parsed, if there is no room for it."""
         under_way = len(self.tasks)
-        if under_way >= self.app.room and not self.in_message and self._is_free():
+        if under_way >= self.app.room and not self.in_message and self.refused_bytes is None and self._is_free():
             kind = whole_plain_request(data)
             refusal = None if kind is None else self.app.turned_away(kind, under_way)
             if refusal is not None:

@@ -1,6 +1,7 @@
 """One thread that writes: it takes all that waits, in one transaction, and wakes all who wait."""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
@@ -145,7 +146,8 @@ class GroupCommit:
 def _wake(batch: list[Work], answers: "list[tuple[Any, BaseException | None]]") -> None:
     # Each loop is told once, however many wait on it.
     for loop in {work.loop for work in batch}:
-        if not loop.is_closed():
+        # One that is closed has nobody who waits, and may be closed at this moment: the thread goes on for others.
+        with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_set_all, loop, batch, answers)
 
 

@@ -17,7 +17,7 @@ from arcbandit.service.api_errors import ApiError, invalid, of_decoding, of_libr
 from arcbandit.service.api_types import CampaignsAnswer, CreateCampaign, ReadyAnswer, Report, WhatIf
 from arcbandit.service.campaigns import Campaign
 from arcbandit.service.changes import AnyChange
-from arcbandit.service.exporting import NDJSON_TYPE, ndjson_lines
+from arcbandit.service.exporting import MEDIA, PARQUET_TYPE, PARTS, rows, streamed
 from arcbandit.service.history import history_of
 from arcbandit.service.http_app import LARGEST_OTHER, Disconnected, body_of, headers_of
 from arcbandit.service.metrics import CONTENT_TYPE, Metrics
@@ -135,7 +135,8 @@ class Routes:
         name = request.path_params["name"]
         campaign = self._service.campaign(name)
         now = self._service.store.now()
-        return json_response(plan_view(campaign, campaign.plan, now, self._service.warnings.get(name)))
+        service = self._service
+        return json_response(plan_view(campaign, campaign.plan, now, service.troubles(name), service.punctuality(name)))
 
     async def earlier_plan(self, request: Request) -> Response:
         """A plan that is or was in force."""
@@ -145,7 +146,7 @@ class Routes:
         found = await self._service.store.plan(campaign.record.id, number)
         if found is None:
             raise ApiError(404, "unknown_plan", "There is no plan of that version.")
-        return json_response(plan_view(campaign, found, self._service.store.now(), None))
+        return json_response(plan_view(campaign, found, self._service.store.now()))
 
     async def history(self, request: Request) -> Response:
         """How every promise stood, plan by plan."""
@@ -169,24 +170,35 @@ class Routes:
         found = await self._service.what_if(name, await self._body(request, WhatIf))
         now = self._service.store.now()
         shown = msgspec.structs.replace(found, made_at=now)
-        return json_response(plan_view(self._service.campaign(name), shown, now, None))
+        return json_response(plan_view(self._service.campaign(name), shown, now))
 
     async def decisions(self, request: Request) -> Response:
-        """The log, as lines of JSON."""
+        """The log, as lines of JSON or as a Parquet file."""
         campaign = self._service.campaign(request.path_params["name"])
-        if request.query_params.get("format", "ndjson") != "ndjson":
-            raise invalid("format must be ndjson; arcbandit export writes Parquet.", "format")
+        form = _form(request)
         after = _whole(request, "after") or 0
+        rewarded = _flag(request, "rewarded")
         reader = await asyncio.to_thread(self._service.store.reader)  # which may have to connect first
 
-        async def lines() -> AsyncIterator[bytes]:
+        async def sent() -> AsyncIterator[bytes]:
             try:
-                async for chunk in ndjson_lines(reader, campaign, self._service.ids, after):
-                    yield chunk
+                async for part in streamed(parts):
+                    yield part
             finally:
                 await asyncio.to_thread(reader.close)
 
-        return StreamingResponse(lines(), media_type=NDJSON_TYPE)
+        found = rows(reader, campaign, self._service.ids, after=after, with_reward=rewarded)
+        try:
+            parts = await asyncio.to_thread(PARTS[form], found)
+        except BaseException:
+            await asyncio.to_thread(reader.close)
+            raise
+
+        headers = {
+            "content-disposition": f'attachment; filename="{campaign.record.name}.{form}"',
+            "vary": "accept",
+        }
+        return StreamingResponse(sent(), headers=headers, media_type=MEDIA[form])
 
     async def report(self, request: Request) -> Response:
         """Decisions that a client drew from a plan."""
@@ -208,7 +220,10 @@ class Routes:
     async def ready(self, request: Request) -> Response:
         """Requests are answered."""
         reasons = [] if self._service.store.is_writable else ["Nothing can be written to the store."]
-        return json_response(ReadyAnswer(not reasons, reasons), 503 if reasons else 200)
+        # Without names, for whoever has no token may ask; the plan of each campaign says more.
+        late = sum(bool(self._service.troubles(name)) for name in self._service.campaigns)
+        warnings = [f"The plans of {late} campaigns are not as new as they should be."] if late else []
+        return json_response(ReadyAnswer(not reasons, reasons, warnings), 503 if reasons else 200)
 
 
 @functools.cache
@@ -224,6 +239,25 @@ def _whole(request: Request, field: str) -> int | None:
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
         raise invalid(f"{field} must be a whole number from 0.", field)
     return int(text)
+
+
+def _flag(request: Request, field: str) -> bool:
+    """Whether something is asked for in the query."""
+    text = request.query_params.get(field, "false")
+    if text not in ("true", "false"):
+        raise invalid(f"{field} must be true or false.", field)
+    return text == "true"
+
+
+def _form(request: Request) -> str:
+    """The form of an export: as the query says, otherwise Parquet if the header Accept names it, or lines of JSON."""
+    form = request.query_params.get("format")
+    if form is None:
+        accepted = [one.partition(";")[0].strip().lower() for one in request.headers.get("accept", "").split(",")]
+        return "parquet" if PARQUET_TYPE in accepted else "ndjson"
+    if form not in MEDIA:
+        raise invalid(f"format must be {' or '.join(MEDIA)}.", "format")
+    return form
 
 
 def _by_method(handlers: dict[str, Handler]) -> Handler:

@@ -88,9 +88,25 @@ class Metrics(Collector):
         stuck = GaugeMetricFamily(
             "arcbandit_plan_not_proven", "Whether no new plan could be made.", labels=["campaign"]
         )
+        every = GaugeMetricFamily(
+            "arcbandit_replan_every_seconds", "How often there may be a new plan.", labels=["campaign"]
+        )
+        overdue = GaugeMetricFamily(
+            "arcbandit_plan_overdue_seconds",
+            "For how long a new plan has been due, where this process plans.",
+            labels=["campaign"],
+        )
+        late = GaugeMetricFamily(
+            "arcbandit_plan_late", "Whether a new plan has been due for longer than a whole turn.", labels=["campaign"]
+        )
         now = service.store.now()
         for name, campaign in service.campaigns.items():
             versions.add_metric([name], campaign.plan.version)
             ages.add_metric([name], max(0, now - campaign.plan.made_at) / SECOND)
             stuck.add_metric([name], float(name in service.warnings))
-        yield from (versions, ages, stuck)
+            punctuality = service.punctuality(name)
+            every.add_metric([name], punctuality.every_seconds)
+            if punctuality.overdue_seconds is not None:
+                overdue.add_metric([name], punctuality.overdue_seconds)
+                late.add_metric([name], float(punctuality.is_late))
+        yield from (versions, ages, stuck, every, overdue, late)

@@ -7,10 +7,12 @@ import msgspec
 
 from arcbandit.service import api_types
 from arcbandit.service.changes import AnyChange
+from arcbandit.service.exporting import MEDIA, NDJSON_TYPE, PARQUET_TYPE
 from arcbandit.service.history import MOST_POINTS, POINTS
 from arcbandit.version import __version__
 
 ANY_OBJECT = {"type": "object"}
+_BYTES: dict[str, Any] = {}  # a media type whose content no schema describes
 REFERENCE = "#/components/schemas/{name}"
 ERRORS = {
     "400": "The body is not JSON.",
@@ -36,7 +38,7 @@ def _operation(
     status: str = "200",
     errors: tuple[str, ...] = (),
     parameters: tuple[dict[str, Any], ...] = (),
-    media: str = "application/json",
+    media: tuple[str, ...] = ("application/json",),
 ) -> dict[str, Any]:
     return {
         "summary": summary,
@@ -55,6 +57,18 @@ _AFTER = {
     "in": "query",
     "schema": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
     "description": "Only decisions after this sequence number.",
+}
+_FORMAT = {
+    "name": "format",
+    "in": "query",
+    "schema": {"enum": list(MEDIA)},
+    "description": f"The form of the log; without it, Parquet if the header Accept names {PARQUET_TYPE}, else ndjson.",
+}
+_REWARDED = {
+    "name": "rewarded",
+    "in": "query",
+    "schema": {"type": "boolean"},
+    "description": "Only decisions whose reward is known, as `arcbandit export` without --every.",
 }
 _REVISION = {
     "name": "expected_revision",
@@ -141,11 +155,11 @@ PATHS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "/v1/campaigns/{name}/decisions": {
         "get": _operation(
-            "The log, one decision a line",
+            "The log: decisions with their rewards, as lines of JSON or as a Parquet file",
             "read",
             errors=_NOT_FOUND,
-            parameters=(_AFTER,),
-            media="application/x-ndjson",
+            parameters=(_AFTER, _FORMAT, _REWARDED),
+            media=(NDJSON_TYPE, PARQUET_TYPE),
         ),
         "post": _operation(
             "Report decisions that were drawn elsewhere from a plan of this campaign",
@@ -155,7 +169,7 @@ PATHS: dict[str, dict[str, dict[str, Any]]] = {
             errors=_NOT_FOUND,
         ),
     },
-    "/metrics": {"get": _operation("Numbers for Prometheus", "read", media="text/plain")},
+    "/metrics": {"get": _operation("Numbers for Prometheus", "read", media=("text/plain",))},
     "/v1/openapi.json": {"get": _operation("This document", "", answer=ANY_OBJECT)},
     "/healthz": {"get": _operation("The process is alive", "", answer=ANY_OBJECT)},
     "/readyz": {"get": _operation("Requests are answered", "", answer=api_types.ReadyAnswer, errors=("503",))},
@@ -219,7 +233,9 @@ def _described(path: str, operation: dict[str, Any], by_kind: dict[str, Any]) ->
         "responses": {
             operation["status"]: {
                 "description": operation["summary"],
-                "content": {operation["media"]: {"schema": schema}},
+                "content": {
+                    media: _BYTES if media == PARQUET_TYPE else {"schema": schema} for media in operation["media"]
+                },
             },
             **{status: {"description": ERRORS[status], "content": error} for status in sorted(statuses)},
         },

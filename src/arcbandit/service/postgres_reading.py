@@ -95,7 +95,8 @@ async def statistics_of(connection: Connection, campaign: int) -> Statistics:
         (arm, context): PairTotals(decisions, rewards, int(total), int(squares))
         for arm, context, decisions, rewards, total, squares in rows
     }
-    return Statistics(record, plan, pairs, learner, tuple(msgspec.json.decode(change) for (change,) in changes))
+    told = tuple(msgspec.json.decode(change) for (change,) in changes)
+    return Statistics(record, plan, pairs, learner, told, blob is not None and learner is None)
 
 
 async def tokens_of(connection: Connection) -> list[TokenRecord]:

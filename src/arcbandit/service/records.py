@@ -42,9 +42,12 @@ def plan_of(blob: bytes) -> PlanRecord:
     return msgspec.msgpack.decode(zlib.decompress(blob), type=PlanRecord)
 
 
-def learner_of(blob: bytes) -> LearnerRecord:
-    """The learner of a blob."""
-    return msgspec.json.decode(zlib.decompress(blob), type=LearnerRecord)
+def learner_of(blob: bytes) -> LearnerRecord | None:
+    """The learner of a blob; None for one that cannot be read, which is learnt again from the log."""
+    try:
+        return msgspec.json.decode(zlib.decompress(blob), type=LearnerRecord)
+    except (zlib.error, msgspec.DecodeError, UnicodeError):
+        return None
 
 
 def learner_blob(learner: LearnerRecord) -> bytes:

@@ -7,8 +7,11 @@ from arcbandit.errors import RequestIdUsedError, StoreError
 from arcbandit.service.api_errors import ApiError, invalid, of_store
 from arcbandit.service.api_types import LocalDecisionBody, ReportAnswer, ReportedResult
 from arcbandit.service.campaigns import Campaign
+from arcbandit.service.clock import SECOND
 from arcbandit.service.service import Service, rows_of
 from arcbandit.service.store import DecisionDraft
+
+REPORT_SECONDS = 7 * 86_400.0  # for how long after a plan was replaced decisions that were drawn from it are taken
 
 
 async def reported(service: Service, name: str, bodies: Sequence[LocalDecisionBody]) -> ReportAnswer:
@@ -16,19 +19,27 @@ async def reported(service: Service, name: str, bodies: Sequence[LocalDecisionBo
     campaign = service.campaigns.get(name) or await service.look_again(name)
     if any(body.plan_version > campaign.plan.version for body in bodies):  # another process may know it
         campaign = await service.look_again(name)
-    plans = {campaign.plan.version: campaign}
+    plans: dict[int, Campaign | None] = {campaign.plan.version: campaign}
     try:
         for version in {body.plan_version for body in bodies} - plans.keys():
-            found = await service.store.plan(campaign.record.id, version)
-            if found is not None and version < campaign.plan.version:
-                plans[version] = campaign.with_plan(found)
+            if version < campaign.plan.version:
+                plans[version] = await _earlier(service, campaign, version)
         return ReportAnswer(list(await asyncio.gather(*(_result(service, campaign, plans, body) for body in bodies))))
     except StoreError as error:
         raise of_store(error) from error
 
 
+async def _earlier(service: Service, campaign: Campaign, version: int) -> Campaign | None:
+    """The campaign under an earlier plan; None if that was replaced too long ago, and may be forgotten."""
+    found = await service.store.plan(campaign.record.id, version)
+    following = await service.store.plan(campaign.record.id, version + 1)
+    if found is None or following is None or service.store.now() - following.made_at > REPORT_SECONDS * SECOND:
+        return None
+    return campaign.with_plan(found)
+
+
 async def _result(
-    service: Service, campaign: Campaign, plans: dict[int, Campaign], body: LocalDecisionBody
+    service: Service, campaign: Campaign, plans: dict[int, Campaign | None], body: LocalDecisionBody
 ) -> ReportedResult:
     try:
         draft = _draft(campaign, plans, body)
@@ -44,9 +55,11 @@ async def _result(
     return ReportedResult(body.request_id, 200, service.ids.text(made.sequence), repeated)
 
 
-def _draft(campaign: Campaign, plans: dict[int, Campaign], body: LocalDecisionBody) -> DecisionDraft:
+def _draft(campaign: Campaign, plans: dict[int, Campaign | None], body: LocalDecisionBody) -> DecisionDraft:
     """The decision as it is logged; ApiError if the plan would not have drawn it."""
     planned = plans.get(body.plan_version)
+    if planned is None and 0 < body.plan_version < campaign.plan.version:
+        raise ApiError(410, "gone", "The plan of that version was replaced too long ago.", "plan_version")
     if planned is None:
         raise ApiError(404, "unknown_plan", "There is no plan of that version.", "plan_version")
     n_contexts = planned.plan.n_contexts

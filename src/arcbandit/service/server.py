@@ -8,10 +8,11 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import uvicorn
 
+from arcbandit.errors import InvalidInputError
 from arcbandit.service.clock import Clocks
 from arcbandit.service.dashboard import dashboard_routes
 from arcbandit.service.deadlines import close_slow_connections
@@ -29,6 +30,7 @@ log = logging.getLogger("arcbandit.service")
 
 DRAIN_SECONDS = 4
 KEEP_ALIVE_SECONDS = 30
+LOOP: Literal["asyncio", "uvloop"] = "asyncio" if sys.platform == "win32" else "uvloop"  # which Windows has not
 COLLECT_AFTER = 20_000  # objects
 BROKEN = 70  # the exit code of a process whose store failed
 
@@ -83,7 +85,7 @@ class Server(uvicorn.Server):
                 running.app,
                 host=host,
                 port=port,
-                loop="uvloop",
+                loop=LOOP,
                 http=ExpressProtocol,
                 ws="none",
                 lifespan="off",
@@ -113,12 +115,31 @@ class Server(uvicorn.Server):
         gc.collect()
         gc.freeze()
         gc.set_threshold(COLLECT_AFTER, 10, 10)
-        await super().startup(sockets)
+        await self._listen(sockets)
         if self.should_exit:
             return
         self._running.upkeep.start()
         self._cutting = asyncio.ensure_future(close_slow_connections(self.server_state.connections))
         self._on_ready(self.servers[0].sockets[0].getsockname()[1])
+
+    async def _listen(self, sockets: list[Any] | None) -> None:
+        """Listen, or say why that cannot be: uvicorn would log it and exit."""
+        logger = logging.getLogger("uvicorn.error")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)
+        try:
+            await super().startup(sockets)
+        except SystemExit as end:
+            await self._running.store.close()
+            reason = end.__context__
+            number = reason.errno if isinstance(reason, OSError) else None
+            told = os.strerror(number) if number is not None and number > 0 else str(reason)
+            raise InvalidInputError(
+                f"{self.config.host}:{self.config.port} must be an address and a port that nobody else listens on "
+                f"({told}); port 0 takes a free one."
+            ) from reason
+        finally:
+            logger.setLevel(level)
 
     async def shutdown(self, sockets: list[Any] | None = None) -> None:
         """Stop listening, answer what was asked, commit it, and end."""

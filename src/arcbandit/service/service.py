@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,6 +30,7 @@ from arcbandit.service.api_types import (
 )
 from arcbandit.service.campaigns import Campaign, CampaignSettings, PlanRecord, adjusted_plan
 from arcbandit.service.changes import AddContext, AnyChange, document_of
+from arcbandit.service.clock import SECOND
 from arcbandit.service.identifiers import DecisionIds
 from arcbandit.service.judgement import Verdict
 from arcbandit.service.store import DecisionDraft, DecisionRecord, RewardDraft, Statistics, Store
@@ -41,6 +42,7 @@ log = logging.getLogger("arcbandit.service")
 
 MOST_TRIES = 10  # to change a campaign that other processes change, too
 MOST_ADMITTING = 32  # at once: whoever waits for the planner's process takes room from other decisions
+LATE_SECONDS = 10.0  # for which a plan may be due before that is called late, if its cadence is shorter
 ANSWER_TIMEOUT = 120.0  # seconds: the first question may have to wait for a compiler
 
 OUTCOMES = {
@@ -55,6 +57,18 @@ REFUSALS = {
 }
 
 
+class Punctuality(NamedTuple):
+    """How a campaign's plans keep to their cadence."""
+
+    every_seconds: float  # how often there may be a new plan
+    overdue_seconds: float | None  # for how long one has been due, 0 if none is; None where another process plans
+    is_late: bool  # longer than a whole turn
+
+
+def _not_planned_here(_: str) -> float | None:
+    return None
+
+
 class Service:
     """Campaigns in memory, in step with a store."""
 
@@ -64,6 +78,7 @@ class Service:
         self.campaigns: dict[str, Campaign] = {}
         self.tokens = Tokens(())
         self.warnings: dict[str, str] = {}  # by campaign: why its plan is not as new as it should be
+        self.overdue: Callable[[str], float | None] = _not_planned_here  # for how many seconds a plan is due
         self.new_rewards: dict[str, int] = {}  # by campaign: counted since the last plan
         self.counts: dict[str, int] = {"decisions": 0, "decisions_repeated": 0, **dict.fromkeys(map(_word, Verdict), 0)}
         self._uniform = random.Random().random if uniform is None else uniform
@@ -88,6 +103,23 @@ class Service:
         found = self.campaigns.get(name)
         if found is None:
             raise ApiError(404, "unknown_campaign", "There is no campaign of that name.")
+        return found
+
+    def punctuality(self, name: str) -> Punctuality:
+        """Whether the plans of a campaign come when they are due, as far as this process makes them."""
+        every = self.campaign(name).record.settings.replan_every_seconds
+        overdue = self.overdue(name) if self.leads else None
+        return Punctuality(every, overdue, overdue is not None and overdue > max(every, LATE_SECONDS))
+
+    def troubles(self, name: str) -> list[str]:
+        """Why the plan of a campaign is not as new as it should be."""
+        found = [self.warnings[name]] if name in self.warnings else []
+        punctuality = self.punctuality(name)
+        if punctuality.is_late:
+            found.append(
+                f"A new plan has been due for {punctuality.overdue_seconds:.0f} seconds, though one may come every "
+                f"{punctuality.every_seconds:g}: the planner is behind."
+            )
         return found
 
     def take_over(self, campaign: Campaign) -> None:
@@ -343,8 +375,22 @@ class Service:
 
     async def status(self, name: str) -> dict[str, Any]:
         """How every promise stands."""
-        found: dict[str, Any] = await self._ask(Question("status", self.campaign(name).record.id))
-        return found
+        try:
+            found: dict[str, Any] = await self._ask(Question("status", self.campaign(name).record.id))
+        except ApiError as error:
+            if error.status != 422:
+                raise
+            # Nothing in the request is wrong, but something in the store, which the planner says.
+            raise ApiError(503, "no_status", str(error)) from error
+        age = max(0, self.store.now() - self.campaign(name).plan.made_at) / SECOND
+        every, overdue, is_late = self.punctuality(name)
+        return found | {
+            "plan_age_seconds": age,
+            "replan_every_seconds": every,
+            "overdue_seconds": overdue,
+            "is_late": is_late,
+            "warnings": self.troubles(name),
+        }
 
     async def what_if(self, name: str, body: WhatIf) -> PlanRecord:
         """The plan with other floors."""

@@ -1,7 +1,6 @@
 """A store in one SQLite file: nothing else to install, and every answer is on disk."""
 
 import asyncio
-import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from arcbandit.service.campaigns import CampaignRecord, CampaignSettings, PlanRe
 from arcbandit.service.clock import Clocks
 from arcbandit.service.group_commit import GroupCommit
 from arcbandit.service.judgement import Verdict
+from arcbandit.service.locking import lock
 from arcbandit.service.records import campaign_of, decision_of, learner_of, plan_of
 from arcbandit.service.sqlite_schema import require_sound_sqlite, schema_version
 from arcbandit.service.sqlite_transactions import FIND_CAMPAIGN, SQLiteTransactions, opened
@@ -115,7 +115,8 @@ class SQLiteReader:
             changes = self._connection.execute(
                 "SELECT change FROM changes WHERE campaign = ? AND revision > ? ORDER BY revision", (campaign, seen)
             ).fetchall()
-        return Statistics(record, plan, pairs, learner, tuple(msgspec.json.decode(change) for (change,) in changes))
+        told = tuple(msgspec.json.decode(change) for (change,) in changes)
+        return Statistics(record, plan, pairs, learner, told, row is not None and learner is None)
 
     def decisions(self, campaign: int, after: int = 0) -> Iterator[LoggedDecision]:
         """The decisions after this sequence number, in order, with their rewards."""
@@ -316,21 +317,21 @@ def _locked(path: str) -> int:
         raise StoreError(f"{path}: is a folder, but a store is a file.")
     try:
         # Of the file itself, by whatever links it is reached.
-        lock = os.open(f"{os.path.realpath(path)}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        held = os.open(f"{os.path.realpath(path)}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise StoreError(f"{path}: cannot be opened ({error.strerror}).") from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(held)
     except OSError:
-        os.close(lock)
+        os.close(held)
         raise StoreError(f"{path}: is in use by another process.") from None
     try:
         # For its owner alone: it holds the key that signs ids. SQLite gives the files beside it the same rights.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
-        os.close(lock)
+        os.close(held)
         raise StoreError(f"{path}: cannot be opened ({error.strerror}).") from error
-    return lock
+    return held
 
 
 def add_token(path: str, token: TokenRecord) -> None:

@@ -92,6 +92,7 @@ class Statistics(NamedTuple):
     pairs: dict[tuple[int, int], PairTotals]  # by arm and context
     learner: LearnerRecord | None = None  # if the last plan left one
     changes: tuple[dict[str, Any], ...] = ()  # of the campaign that the learner has not seen
+    learner_is_lost: bool = False  # whether the last plan left one that cannot be read
 
     @property
     def decisions(self) -> int:

@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from arcbandit.errors import InvalidInputError
 from arcbandit.service import sqlite_store
 from arcbandit.service.clock import Clocks
 from arcbandit.service.store import Reader, Store, TokenRecord
+
+if TYPE_CHECKING:
+    from arcbandit.service.tidying import Shelf
 
 POSTGRES = ("postgresql", "postgres")
 
@@ -57,6 +61,17 @@ def open_reader(store: str) -> Reader:
 
         return PostgresReader(store)
     return sqlite_store.SQLiteReader(store)
+
+
+def open_shelf(store: str) -> "Shelf":
+    """The plans of a store, for a process that tidies up."""
+    if is_postgres(store):
+        from arcbandit.service.postgres_tidying import PostgresShelf
+
+        return PostgresShelf(store)
+    from arcbandit.service.sqlite_tidying import SQLiteShelf
+
+    return SQLiteShelf(store)
 
 
 def add_token(store: str, token: TokenRecord) -> None:

@@ -1,5 +1,6 @@
 """Library policies for campaigns: made, changed, taught from statistics, and asked for plans. Runs in the worker."""
 
+import logging
 import math
 from typing import Any, NamedTuple
 
@@ -7,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.errors import InvalidInputError
+from arcbandit.errors import ArcbanditError, InvalidInputError
 from arcbandit.floors import GroupFloor
 from arcbandit.inputs.values import amount, known_name, shown
 from arcbandit.instance import Instance
@@ -28,9 +29,15 @@ from arcbandit.service.changes import AnyChange, change_of
 from arcbandit.service.proofs import Proven, proven
 from arcbandit.service.store import LearnerRecord, Reader, Statistics
 
+log = logging.getLogger("arcbandit.service")
+
 Floats = NDArray[np.float64]
 
 REFOLD = 5000  # rewards that are learnt at a time
+# A snapshot that was stored and cannot be restored: what is wrong with it may show anywhere in it.
+WRONG = (ArcbanditError, LookupError, TypeError, ValueError)
+UNREADABLE = "it cannot be decoded"
+LOST = "What the rule had kept from its last plan could not be used, and it has learnt from the log again"
 TOLD = ("noise_scale", "mean_bound", "horizon", "memory")
 
 
@@ -173,6 +180,7 @@ class Taught(NamedTuple):
 
     policy: Policy
     arrival: int | None  # up to which it has learnt, if it learns in order
+    lost: str = ""  # why what it kept from its last plan was of no use, if that is so
 
 
 def taught(statistics: Statistics, reader: Reader) -> Taught:
@@ -187,9 +195,13 @@ def taught(statistics: Statistics, reader: Reader) -> Taught:
     if counts.any():
         base.update_from_totals(counts, sums, squares)
     see(base, visits, number)
+    lost = UNREADABLE if statistics.learner_is_lost else ""
     if type(base).keeps_averages and statistics.learner is not None:
-        base = _with_averages(base, statistics.learner)
-    return Taught(base, None)
+        try:
+            base = _with_averages(base, statistics.learner)
+        except WRONG as error:
+            lost = str(error) or type(error).__name__
+    return Taught(base, None, lost)
 
 
 def _with_averages(policy: Policy, learner: LearnerRecord) -> Policy:
@@ -203,15 +215,20 @@ def _with_averages(policy: Policy, learner: LearnerRecord) -> Policy:
 
 
 def _taught_in_order(statistics: Statistics, reader: Reader, base: Policy) -> Taught:
-    """The policy after the rewards that came since its last plan, one by one; each counts its context as seen."""
+    """The policy after the rewards that came since its last plan, one by one; each counts its context as seen.
+
+    If what it kept is of no use, it learns all rewards again, from the first.
+    """
     campaign, learner = statistics.campaign, statistics.learner
     after = 0
     policy = base
+    lost = UNREADABLE if statistics.learner_is_lost else ""
     if learner is not None:
-        policy = restore(learner.snapshot)
-        for change in statistics.changes:
-            change_of(change).apply(policy)
-        after = learner.arrival
+        try:
+            policy = _as_it_was(learner, statistics, base)
+            after = learner.arrival
+        except WRONG as error:
+            lost = str(error) or type(error).__name__
     until = reader.last_arrival()
     batch: list[tuple[Any, Any, float]] = []
     for arrival in reader.arrivals(campaign.id, after, until):
@@ -221,7 +238,17 @@ def _taught_in_order(statistics: Statistics, reader: Reader, base: Policy) -> Ta
             batch = []
     if batch:
         policy.update_many(*zip(*batch, strict=True), count_contexts=True)
-    return Taught(policy, until)
+    return Taught(policy, until, lost)
+
+
+def _as_it_was(learner: LearnerRecord, statistics: Statistics, base: Policy) -> Policy:
+    """The policy after its last plan, with the changes of the campaign since then."""
+    policy = restore(learner.snapshot)
+    for change in statistics.changes:
+        change_of(change).apply(policy)
+    if (type(policy), policy.arms, policy.contexts) != (type(base), base.arms, base.contexts):
+        raise InvalidInputError("it is of another campaign.")
+    return policy
 
 
 class Planned(NamedTuple):
@@ -238,6 +265,9 @@ def planned(statistics: Statistics, reader: Reader) -> Planned:
     keeps = told.arrival is not None or type(policy).keeps_averages
     before = policy.snapshot() if keeps else None
     found = _proven(policy, statistics)
+    if told.lost:
+        found.document["warnings"] = [f"{LOST} ({told.lost.rstrip('.')})."]
+        log.warning("Campaign %s: %s (%s)", statistics.campaign.name, LOST, told.lost)
     learner = None
     if before is not None:
         kept = _without_the_decision(before, policy.snapshot())

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
@@ -17,10 +18,12 @@ from arcbandit.service.worker_client import Asked, WorkerError
 log = logging.getLogger("arcbandit.service")
 
 TICK_SECONDS = 0.05
+WATCH_SECONDS = 0.25
 EAGER = (STARTING, ADJUSTED, "exploring")  # plans that the first rewards improve
 SWEEP_SECONDS = 1.0
 ROWS_AT_A_TIME = 1000
 FORGET_EVERY = 60  # sweeps
+PLAN_SECONDS = 600.0  # after which a planner's process is taken to hang; the first plan may wait for a compiler
 
 
 class Upkeep:
@@ -32,7 +35,11 @@ class Upkeep:
         self._monotonic = monotonic
         self._tried_at: dict[str, float] = {}
         self._tried: dict[str, tuple[int, int]] = {}  # by campaign: the revision and version that were last tried on
+        self._due_since: dict[str, float] = {}  # by campaign, if a plan is due or being made
+        self._at_work: str | None = None  # the campaign that is being planned
         self._tasks: list[asyncio.Task[None]] = []
+        if planning is not None:
+            service.overdue = self._overdue
         self._following = (
             Following(service, service.store, plans=planning is not None)
             if isinstance(service.store, SharedStore)
@@ -44,6 +51,7 @@ class Upkeep:
         self._tasks = [asyncio.ensure_future(self._sweep())]
         if self._planning is not None:
             self._tasks.append(asyncio.ensure_future(self._plan()))
+            self._tasks.append(asyncio.ensure_future(self._watch()))
         if self._following is not None:
             self._tasks.append(asyncio.ensure_future(self._following.run()))
 
@@ -80,6 +88,25 @@ class Upkeep:
             or plan.how in EAGER
         )
 
+    async def _watch(self) -> None:
+        """Note since when plans are due; while one is made, others become due."""
+        while True:
+            self._note_due()
+            await asyncio.sleep(WATCH_SECONDS)
+
+    def _note_due(self) -> None:
+        now = self._monotonic()
+        for name, campaign in self._service.campaigns.items():
+            if self._is_due(name, campaign) or name == self._at_work or name in self._service.warnings:
+                self._due_since.setdefault(name, now)
+            else:
+                self._due_since.pop(name, None)
+
+    def _overdue(self, name: str) -> float:
+        """For how long a plan of a campaign has been due, in seconds."""
+        since = self._due_since.get(name)
+        return 0.0 if since is None else self._monotonic() - since
+
     async def plan_once(self, name: str) -> None:
         """Plan for a campaign, and put the plan in force if it is proven; otherwise the last one stays."""
         service, planning = self._service, self._planning
@@ -88,18 +115,31 @@ class Upkeep:
         new = service.new_rewards.get(name, 0)
         self._tried_at[name] = self._monotonic()
         self._tried[name] = (campaign.record.revision, campaign.plan.version)
+        self._at_work = name
         try:
-            plan, learner = await planning.ask(Question("plan", campaign.record.id))
+            plan, learner = await self._asked(planning, Question("plan", campaign.record.id))
         except (PlanningError, WorkerError, ArcbanditError) as error:
             if name not in service.warnings:
                 log.warning("No new plan for campaign %s: %s", name, error)
             service.warnings[name] = str(error)
             return
+        finally:
+            self._at_work = None
         made = msgspec.convert(plan, PlanRecord)
         kept = None if learner is None else msgspec.convert(learner, LearnerRecord)
         if await service.publish(campaign, made, kept):
             service.new_rewards[name] = max(0, service.new_rewards.get(name, 0) - new)
             service.warnings.pop(name, None)
+            self._due_since.pop(name, None)
+
+    async def _asked(self, planning: Asked, question: Question) -> Any:
+        """The answer of the planner's process, which is ended if it gives none: others wait for it."""
+        try:
+            return await planning.ask(question, PLAN_SECONDS)
+        except TimeoutError:
+            await planning.end()
+            late = f"The planner gave no answer for {PLAN_SECONDS:g} seconds, and was started again."
+            raise WorkerError(late) from None
 
     async def _sweep(self) -> None:
         sweeps = 0

@@ -1,5 +1,7 @@
 """What the API shows of campaigns, plans and statistics."""
 
+from collections.abc import Sequence
+
 from arcbandit.service.amounts import MICRO
 from arcbandit.service.api_types import (
     CampaignAnswer,
@@ -10,6 +12,7 @@ from arcbandit.service.api_types import (
 )
 from arcbandit.service.campaigns import Campaign, PlanRecord
 from arcbandit.service.clock import SECOND
+from arcbandit.service.service import Punctuality
 from arcbandit.service.store import Statistics
 
 
@@ -43,12 +46,18 @@ def campaign_view(campaign: Campaign) -> CampaignAnswer:
     )
 
 
-def plan_view(campaign: Campaign, plan: PlanRecord, now: int, warning: str | None) -> PlanAnswer:
+def plan_view(
+    campaign: Campaign,
+    plan: PlanRecord,
+    now: int,
+    troubles: Sequence[str] = (),
+    punctuality: Punctuality | None = None,
+) -> PlanAnswer:
     """A plan of a campaign; an earlier one has the arms and contexts that it knew."""
     matrix, shown = plan.matrix, plan.document
     n_arms, n_contexts = matrix.shape
     behind = plan.revision != campaign.record.revision
-    warnings = [] if warning is None else [warning]
+    warnings = [*troubles, *shown.get("warnings", [])]
     conflicting = shown.get("conflicting_floors", [])
     if conflicting:
         warnings.append(f"The floors of {', '.join(conflicting)} are out of reach.")
@@ -58,7 +67,7 @@ def plan_view(campaign: Campaign, plan: PlanRecord, now: int, warning: str | Non
         how=plan.how,
         made_at=plan.made_at / SECOND,
         age_seconds=max(0, now - plan.made_at) / SECOND,
-        is_stale=behind or warning is not None,
+        is_stale=behind or bool(troubles),
         decisions=plan.decisions,
         rewards=plan.rewards,
         arms=list(campaign.arms[:n_arms]),
@@ -74,6 +83,9 @@ def plan_view(campaign: Campaign, plan: PlanRecord, now: int, warning: str | Non
         conflicting_floors=conflicting,
         attainable_share=shown.get("attainable_share"),
         warnings=warnings,
+        replan_every_seconds=None if punctuality is None else punctuality.every_seconds,
+        overdue_seconds=None if punctuality is None else punctuality.overdue_seconds,
+        is_late=punctuality is not None and punctuality.is_late,
     )
 
 

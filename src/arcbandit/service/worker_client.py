@@ -34,6 +34,9 @@ class Asked(Protocol):
     async def ask(self, question: Question, timeout: float | None = None) -> Any:
         """The answer; InvalidInputError or PlanningError if there is none, WorkerError if it cannot be had."""
 
+    async def end(self) -> None:
+        """End what answers, which must hang; the next question starts it again."""
+
     async def close(self) -> None:
         """Ask no more."""
 
@@ -46,6 +49,7 @@ class Worker:
         self._environment = os.environ | {STORE: store}
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
+        self._closed = False
 
     async def ask(self, question: Question, timeout: float | None = None) -> Any:
         """The answer; InvalidInputError or PlanningError if there is none, WorkerError if the process ended."""
@@ -61,7 +65,13 @@ class Worker:
         if not task.cancelled():
             task.exception()
 
+    def _was_closed(self) -> bool:
+        """Whether it was closed meanwhile, which a type checker would rule out."""
+        return self._closed
+
     async def _exchange(self, question: Question) -> Reply:
+        if self._closed:
+            raise WorkerError("The planner's process was ended.")
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -72,6 +82,9 @@ class Worker:
                 start_new_session=True,  # Ctrl-C is for the service, which ends this process itself
             )
         process = self._process
+        if self._was_closed():
+            await self.end()
+            raise WorkerError("The planner's process was ended.")
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -80,12 +93,17 @@ class Worker:
             (size,) = struct.unpack(">I", await process.stdout.readexactly(4))
             data = await process.stdout.readexactly(size)
         except (OSError, EOFError, asyncio.IncompleteReadError) as error:
-            await self.close()
+            await self.end()
             raise WorkerError(f"The planner's process ended: {error}.") from error
         return msgspec.msgpack.decode(data, type=Reply)
 
     async def close(self) -> None:
-        """End the process."""
+        """End the process, and start no other."""
+        self._closed = True
+        await self.end()
+
+    async def end(self) -> None:
+        """End the process; the next question starts another."""
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
             process.kill()

@@ -54,7 +54,13 @@ class Statement(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The statements for one policy on one instance: the paper's, and those of docs/theory.md beyond it."""
+    """The statements for one policy on one instance: the paper's, and those of docs/theory.md beyond it.
+
+    >>> from arcbandit import paper_instance
+    >>> found = audit(paper_instance("nu"), "olp", horizon=500, epochs=2)
+    >>> found.policy, found.holds, len(found.statements)
+    ('olp', True, 6)
+    """
 
     policy: str
     horizon: int

@@ -2,7 +2,7 @@
 
 import enum
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
@@ -304,7 +304,12 @@ class Clairvoyant(Policy):
 
     @classmethod
     def of(cls, instance: Instance, **settings: "Unpack[Settings]") -> Self:
-        """The policy for an instance, at work."""
+        """The policy for an instance, at work.
+
+        >>> from arcbandit import paper_instance
+        >>> Clairvoyant.of(paper_instance("nu"))
+        <Clairvoyant(): 3 arms x 3 contexts, round 1>
+        """
         configuration: Any = cls(**settings)
         made: Self = configuration.for_instance(instance)
         return made
@@ -330,4 +335,5 @@ class ClairvoyantWithMargins(Clairvoyant):
     )
 
 
+ClairvoyantName = Literal["clairvoyant", "clairvoyant-margins"]
 CLAIRVOYANTS: dict[str, type[Clairvoyant]] = {kind.name: kind for kind in (Clairvoyant, ClairvoyantWithMargins)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -24,7 +24,13 @@ Instances = Mapping[str, Instance] | Iterable[Instance]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Mapping[str, Results]):
-    """The results of the same policies on each of several instances, by the name of the instance."""
+    """The results of the same policies on each of several instances, by the name of the instance.
+
+    >>> from arcbandit import paper_instance
+    >>> found = compare({name: paper_instance(name) for name in ("nu", "nu-plus")}, ["blp", "olp"], 200, 2)
+    >>> list(found), found.policies, found["nu"].regret["blp"].shape[0]
+    (['nu', 'nu-plus'], ('blp', 'olp'), 2)
+    """
 
     results: Mapping[str, Results]
 
@@ -35,7 +41,13 @@ class Comparison(Mapping[str, Results]):
         return isinstance(instance, str) and instance in self.results
 
     def get(self, instance: str, default: Any = None) -> Any:
-        """The results of an instance, or the default if there is none of that name."""
+        """The results of an instance, or the default if there is none of that name.
+
+        >>> from arcbandit import paper_instance
+        >>> found = compare({"nu": paper_instance("nu")}, ["blp", "olp"], 200, 2)
+        >>> found.get("mu") is None, found.get("nu") is found["nu"]
+        (True, True)
+        """
         return self.results[instance] if instance in self else default
 
     def __iter__(self) -> Iterator[str]:
@@ -53,6 +65,11 @@ class Comparison(Mapping[str, Results]):
         """Tidy columns: a row per instance, policy and metric, with the mean and its 95 % interval at the horizon.
 
         With by="floor", a row per instance, policy, floor and metric of floors.
+
+        >>> from arcbandit import paper_instance
+        >>> found = compare({"nu": paper_instance("nu")}, ["blp", "olp"], 200, 2)
+        >>> list(found.to_dict())
+        ['instance', 'policy', 'metric', 'mean', 'low', 'high']
         """
         choice("by", by, ("metric", "floor"))
         names = [name for name, metric in METRICS.items() if metric.per_floor] if by == "floor" else [*SUMS, *SHARES]
@@ -70,11 +87,22 @@ class Comparison(Mapping[str, Results]):
         return {name: [row[name] for row in rows] for name in rows[0]}
 
     def to_frame(self, by: str = "metric", *, kind: FrameKind | None = None) -> Any:
-        """The columns of `to_dict` as a frame of "polars" or "pandas", by default whichever is installed."""
+        """The columns of `to_dict` as a frame of "polars" or "pandas", by default whichever is installed.
+
+        >>> from arcbandit import paper_instance
+        >>> found = compare({"nu": paper_instance("nu")}, ["blp", "olp"], 200, 2).to_frame(kind="pandas")
+        >>> found.query("metric == 'regret'")["policy"].tolist()
+        ['blp', 'olp']
+        """
         return frame_of(self.to_dict(by), kind)
 
     def table(self, metric: str = "regret_plus_violation") -> dict[str, list[str]]:
-        """A metric at the horizon: a row per instance and a column per policy, as text."""
+        """A metric at the horizon: a row per instance and a column per policy, as text.
+
+        >>> from arcbandit import paper_instance
+        >>> list(compare({"nu": paper_instance("nu")}, ["blp", "olp"], 200, 2).table("regret"))
+        ['instance', 'blp', 'olp']
+        """
         known_name("metric", metric, [*SUMS, *SHARES])
         columns: dict[str, list[str]] = {"instance": list(self.results)}
         for policy in self.policies:
@@ -134,7 +162,7 @@ def compare(
         hint = did_you_mean(name, [*Options.__annotations__, "device", "keep", "horizon", "epochs", "seed"])
         raise TypeError(f"compare() got an unexpected keyword argument {name!r}{hint}")
     if isinstance(policies, Iterator):
-        policies = list(policies)  # read once for each instance
+        policies = cast(Policies, list(policies))  # read once for each instance
     return Comparison(
         {
             name: simulate(instance, policies, horizon, epochs, seed, device=device, keep=keep, **options)

@@ -45,7 +45,11 @@ class Delay:
         return self.rounds == 0 and not self.mean and self.lost == 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The three numbers, as plain data."""
+        """The three numbers, as plain data.
+
+        >>> Delay(mean=100, lost=0.1).to_dict()
+        {'rounds': 0, 'mean': 100.0, 'lost': 0.1}
+        """
         return {"rounds": self.rounds, "mean": self.mean, "lost": self.lost}
 
 

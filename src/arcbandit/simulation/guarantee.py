@@ -21,7 +21,13 @@ ROUNDING = 1e-9  # relative to the revenue at stake
 
 
 class GuaranteeBound(NamedTuple):
-    """What E[R_T + V_T] is at most, for any rule that plans with `guarantee=True`: the sum of its parts."""
+    """What E[R_T + V_T] is at most, for any rule that plans with `guarantee=True`: the sum of its parts.
+
+    >>> from arcbandit import paper_instance
+    >>> bound = guarantee_bound(paper_instance("nu"), 10**8, largest_price=2.0)
+    >>> round((bound.spent + bound.explained + bound.start + bound.unlucky) / bound.total, 6)
+    1.0
+    """
 
     total: float
     spent: float  # 4 sigma sqrt(KC T log(2KCT)), what the ledger allows
@@ -32,7 +38,13 @@ class GuaranteeBound(NamedTuple):
 
 
 class GuaranteeAudit(NamedTuple):
-    """The statements behind the bound, along runs."""
+    """The statements behind the bound, along runs.
+
+    >>> from arcbandit import BLP, paper_instance
+    >>> found = audit_guarantee(paper_instance("nu"), BLP(guarantee=True), 300)
+    >>> found.above, found.measured < found.certified
+    (0, True)
+    """
 
     rounds: int  # that were entered into the ledger
     uncovered: int  # of these, where a mean was outside its radius, or was when LP(UCB, UCB) was solved
@@ -115,6 +127,8 @@ def audit_guarantee(
     instance: Instance, policy: Configuration, horizon: int, *, epochs: int = 1, seed: int = 0
 ) -> GuaranteeAudit:
     """Play a policy that has a guarantee, and check in every round what its ledger certified.
+
+    It plays `epochs` runs, whose contexts and noise depend on `seed` alone.
 
     >>> from arcbandit import BLP, paper_instance
     >>> audit_guarantee(paper_instance("nu"), BLP(guarantee=True), 300).above

@@ -11,7 +11,7 @@ from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.noise import take_in_noise
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
 from arcbandit.policies.budget import allocating_kernel
-from arcbandit.policies.calling import calling_kernel, kind_to_share
+from arcbandit.policies.calling import calling, kind_to_share
 from arcbandit.policies.learner import (
     Learner,
     Replan,
@@ -46,8 +46,10 @@ from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.world import World, draw_reward
 
 # Placeholders for a rule's kernels: `bound` gives each rule a copy of the loop with its own.
-allocate_now: Any = None
+rule_allocate: Any = None
+allocate_elsewhere: Any = None
 rule_learn: Any = None
+SHARED: bool = False
 PLANS: bool = False
 PLAYS_BASES: bool = False
 AUDITED: bool = False
@@ -88,7 +90,10 @@ def rounds(world, learner, meters, stream, first, last, record, numbers):
                     observe_context(
                         learner.settings, learner.statistics, learner.problem.context_probabilities, context
                     )
-                outcome = allocate_now(numbers, learner, context, t, here)
+                if SHARED:
+                    outcome = allocate_elsewhere(numbers, context, t, here)
+                else:
+                    outcome = rule_allocate(learner, context, t, here)
                 meters.compared[Compared.OUTCOME] = outcome
                 set_next_plan(learner, t)
         else:
@@ -96,7 +101,10 @@ def rounds(world, learner, meters, stream, first, last, record, numbers):
                 estimate_again(learner, learner.past)
             else:
                 observe_context(learner.settings, learner.statistics, learner.problem.context_probabilities, context)
-            outcome = allocate_now(numbers, learner, context, t, here)
+            if SHARED:
+                outcome = allocate_elsewhere(numbers, context, t, here)
+            else:
+                outcome = rule_allocate(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
         reward = draw_reward(world, arm, context, here)
         if PLAYS_BASES:
@@ -178,7 +186,6 @@ def loop_of(
     return bound(
         kernel,
         rounds,
-        allocate_now=calling_kernel(allocate, shared_by),
         rule_learn=learn,
         PLANS=plans,
         PLAYS_BASES=plans and not soft_floors,
@@ -187,6 +194,7 @@ def loop_of(
         ON_CADENCE=on_cadence,
         DELAYED=delayed,
         FORGETS=fades,
+        **calling(allocate, shared_by)._asdict(),
     )
 
 

@@ -15,10 +15,11 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.registry import policy as policy_by_name
 from arcbandit.policies.settings import PolicyName
-from arcbandit.simulation.clairvoyant import CLAIRVOYANTS
+from arcbandit.simulation.clairvoyant import CLAIRVOYANTS, ClairvoyantName
 from arcbandit.simulation.plain import PlainPolicy
 
-Playable = PolicyName | str | Policy | Configuration | PlainPolicy
+# Names that no type checker knows, of policies from other packages, are also taken; `policy(name)` is typed for them.
+Playable = PolicyName | ClairvoyantName | Policy | Configuration | PlainPolicy
 Policies = Sequence[Playable] | Mapping[str, Playable]
 
 # What a rule declares; any other part of Policy that a subclass replaced would not be played.

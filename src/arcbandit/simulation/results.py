@@ -112,11 +112,24 @@ class Results(ABC):
         """
 
     def standard_error(self, metric: str, policy: str) -> Floats:
-        """The standard error of the mean; NaN for one epoch."""
+        """The standard error of the mean; NaN for one epoch.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=4, checkpoints=4)
+        >>> bool(np.allclose(trace.standard_error("regret", "blp") ** 2 * 4, trace.variance("regret", "blp")))
+        True
+        """
         return np.asarray(np.sqrt(self.variance(metric, policy)) / math.sqrt(self.epochs))
 
     def estimate(self, metric: str, policy: str, floor: str | None = None) -> Estimate:
-        """The mean with its 95 % interval at the last checkpoint; for a metric of floors, of one `floor`."""
+        """The mean with its 95 % interval at the last checkpoint; for a metric of floors, of one `floor`.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=4, keep="summary")
+        >>> found = summary.estimate("regret", "blp")
+        >>> bool(found.mean == summary.mean("regret", "blp")[-1]), found.half_width > 0
+        (True, True)
+        """
         place = (-1, *self._floor_place(metric, floor))
         mean = float(self.mean(metric, policy)[place])
         if self.epochs < 2:
@@ -125,7 +138,14 @@ class Results(ABC):
         return Estimate(mean, student_quantile(self.epochs - 1) * error)
 
     def summary(self) -> dict[str, dict[str, Estimate]]:
-        """Policy -> metric -> mean and 95 % interval over epochs, at the last checkpoint."""
+        """Policy -> metric -> mean and 95 % interval over epochs, at the last checkpoint.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=4)
+        >>> found = trace.summary()["blp"]["regret"]
+        >>> bool(found.mean == trace.regret["blp"][:, -1].mean()), found.half_width > 0
+        (True, True)
+        """
         return {policy: {name: self.estimate(name, policy) for name in (*SUMS, *SHARES)} for policy in self.policies}
 
     @abstractmethod
@@ -133,7 +153,13 @@ class Results(ABC):
         """A frame of "polars" or "pandas", by default whichever is installed."""
 
     def overview(self) -> dict[str, list[str]]:
-        """The means of the first metrics at the last checkpoint, with their intervals, as columns of text."""
+        """The means of the first metrics at the last checkpoint, with their intervals, as columns of text.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), ["blp", "olp"], horizon=200, epochs=4)
+        >>> trace.overview()["policy"]
+        ['blp', 'olp']
+        """
         columns: dict[str, list[str]] = {"policy": list(self.policies)}
         for name in OVERVIEW:
             columns[METRICS[name].heading] = [written(self.estimate(name, policy)) for policy in self.policies]

@@ -45,7 +45,12 @@ class ObservedRewards:
         self.sample_start = np.concatenate([[0], np.cumsum([pair.size for pair in flat])]).astype(np.int64)
 
     def instance(self, revenue_floors: "Column", context_probabilities: "Column", **names: Any) -> Instance:
-        """The instance whose mean rewards are the observed means."""
+        """The instance whose mean rewards are the observed means.
+
+        >>> observed = ObservedRewards([[[1.0, 3.0]], [[2.0]]])
+        >>> observed.instance([0.5, 0.5], [1.0], arms=["house", "guest"])
+        <Instance: 2 arms x 1 context, noise scale 1>
+        """
         return Instance(self.means, revenue_floors, context_probabilities, **names)
 
 

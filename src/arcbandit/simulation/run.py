@@ -145,14 +145,15 @@ def simulate(
     and worker are ignored. `jobs` workers share the epochs: threads, or the backend that joblib.parallel_config sets;
     the result does not depend on them. `checkpoints` is how many to record, or which rounds. `window` is the length of
     the sliding windows over which each floor's worst shortfall is reported. With `suboptimality_gap` (rho*) the run
-    counts where the paper's statements hold. With `delay`, a number of rounds or a `Delay`, the policy hears of rewards
-    later; revenue counts in the round that earned it. With a `Drift` means, floors or probabilities change at given
-    rounds; regret is against the best plan of the moment, and a window is compared with the floors at its end. With
-    `device` "cuda" a GPU plays one epoch per thread, by the same kernels; "auto" uses a GPU if available. `keep` says
-    what is returned: "epochs" gives a Trace with every epoch, "summary" a Summary with means, variances and quantiles
-    over epochs, whose size does not grow with `epochs`. None means "epochs" on the CPU and "summary" on a GPU.
-    `progress` is called with the number of rounds played since its last call, by one worker at a time; True shows a
-    line on standard error, False nothing, and None a line if it takes long and a terminal or a notebook is there.
+    counts where the paper's statements hold. With `delay`, a number of rounds or a `Delay`, the policy hears of
+    rewards later; revenue counts in the round that earned it. With a `Drift` as `drift`, means, floors or
+    probabilities change at given rounds; regret is against the best plan of the moment, and a window is compared with
+    the floors at its end. With `device` "cuda" a GPU plays one epoch per thread, by the same kernels; "auto" uses a
+    GPU if available. `keep` says what is returned: "epochs" gives a Trace with every epoch, "summary" a Summary with
+    means, variances and quantiles over epochs, whose size does not grow with `epochs`. None means "epochs" on the CPU
+    and "summary" on a GPU. `progress` is called with the number of rounds played since its last call, by one worker at
+    a time; True shows a line on standard error, False nothing, and None a line if it takes long and a terminal or a
+    notebook is there.
 
     >>> from arcbandit import paper_instance
     >>> trace = simulate(paper_instance("nu"), ["olp", "oplp"], horizon=1000, epochs=2)

@@ -51,6 +51,12 @@ class Summary(Results):
     """Metrics at the checkpoints `rounds` over all epochs of each policy; no single epoch is kept.
 
     Quantiles have a relative error of at most `fold.QUANTILE_ERROR`.
+
+    >>> from arcbandit import paper_instance, simulate
+    >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="summary")
+    >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="epochs")
+    >>> round(float(summary.mean("regret", "blp")[-1] / trace.mean("regret", "blp")[-1]), 9)
+    1.0
     """
 
     rounds: NDArray[np.int64]  # shape (P,)
@@ -60,7 +66,16 @@ class Summary(Results):
     settings: dict[str, Any]  # instance, horizon, epochs, seed, rewards, window, device, keep, versions
 
     def metric(self, name: str) -> MetricByPolicy:
-        """Raise, as no single epoch was kept."""
+        """Raise, as no single epoch was kept.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="summary")
+        >>> try:
+        ...     summary.metric("regret")
+        ... except InvalidInputError as error:
+        ...     print(str(error)[:50])
+        Metric 'regret' of single epochs was not kept; sim
+        """
         self._check_metric(name)
         self._refuse(f"Metric {name!r}")
 
@@ -81,16 +96,35 @@ class Summary(Results):
         )
 
     def mean(self, metric: str, policy: str) -> Floats:
-        """The mean over epochs, shape (P,), or (P, M) for a metric of floors."""
+        """The mean over epochs, shape (P,), or (P, M) for a metric of floors.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="summary", checkpoints=4)
+        >>> summary.mean("floor_shortfall", "blp").shape
+        (4, 3)
+        """
         return np.asarray(self._moment(MEAN, metric, policy) * self._scale(metric))
 
     def variance(self, metric: str, policy: str) -> Floats:
-        """The unbiased variance of an epoch's value; NaN for one epoch."""
+        """The unbiased variance of an epoch's value; NaN for one epoch.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="summary", checkpoints=4)
+        >>> bool(summary.variance("regret", "blp")[-1] > 0)
+        True
+        """
         squares = self._moment(SQUARES, metric, policy) * self._scale(metric) ** 2
         return squares / (self.epochs - 1) if self.epochs > 1 else np.full(squares.shape, np.nan)
 
     def quantile(self, metric: str, policy: str, q: float) -> Floats:
-        """The value that a share `q` of the epochs do not exceed: that of rank floor(q (epochs - 1)), from 0."""
+        """The value that a share `q` of the epochs do not exceed: that of rank floor(q (epochs - 1)), from 0.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="summary", checkpoints=4)
+        >>> low, high = summary.quantile("regret", "blp", 0.05), summary.quantile("regret", "blp", 0.95)
+        >>> bool((low <= high).all())
+        True
+        """
         rank = int(share("q", q) * (self.epochs - 1))
         cells = self._cells(metric, policy)
         folded = self.folded[policy]
@@ -109,6 +143,11 @@ class Summary(Results):
         """The distribution of epochs at the last checkpoint: the edges of bins, one more than counts, and the counts.
 
         The bins have constant relative width, except for one around 0.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="summary")
+        >>> summary.histogram("regret", "blp")[1].sum().item()
+        5
         """
         cell = self._cells(metric, policy)[(-1, *self._floor_place(metric, floor))]
         folded = self.folded[policy]
@@ -137,6 +176,11 @@ class Summary(Results):
         """A frame, one row per policy, metric and checkpoint; with by="floor", the metrics of each floor.
 
         `kind` is "polars" or "pandas", by default whichever is installed.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="summary")
+        >>> summary.to_frame(kind="pandas").columns.tolist()
+        ['policy', 'metric', 'round', 'mean', 'standard_error', 'quantile_05', 'median', 'quantile_95']
         """
         choice("by", by, ("policy", "floor"))
         names = BY_FLOOR if by == "floor" else (*SUMS, *SHARES)
@@ -160,7 +204,16 @@ class Summary(Results):
         return columns
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one Parquet file, whole or not at all."""
+        """Write everything to one Parquet file, whole or not at all.
+
+        >>> import pathlib, tempfile
+        >>> from arcbandit import paper_instance, simulate
+        >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="summary")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary.save(pathlib.Path(folder) / "nu.parquet")
+        ...     [file.name for file in pathlib.Path(folder).iterdir()]
+        ['nu.parquet']
+        """
         rows: dict[str, list[Any]] = {name: [] for name in ("policy", "metric", *FoldedEpochs._fields)}
         for policy in self.policies:
             for metric in metric_names():
@@ -179,7 +232,17 @@ class Summary(Results):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Summary":
-        """Read what `save` wrote, in this version or an earlier one; a metric that was not recorded then is NaN."""
+        """Read what `save` wrote, in this version or an earlier one; a metric that was not recorded then is NaN.
+
+        >>> import pathlib, tempfile
+        >>> from arcbandit import paper_instance, simulate
+        >>> summary = simulate(paper_instance("nu"), "blp", horizon=200, epochs=5, keep="summary")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary.save(pathlib.Path(folder) / "nu.parquet")
+        ...     again = Summary.load(pathlib.Path(folder) / "nu.parquet")
+        >>> bool((again.mean("regret", "blp") == summary.mean("regret", "blp")).all())
+        True
+        """
         frame, header = read_table(path, "summary", (UNNAMED_VERSION, SUMMARY_VERSION), HEADER_FIELDS)
         with reading(path, "summary"):
             n_checkpoints, n_floors = len(header["rounds"]), len(header["floors"])

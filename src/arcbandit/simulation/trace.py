@@ -32,7 +32,15 @@ UNNAMED_VERSION = 2  # its files hold records by row, without the names of their
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(Results):
-    """Metrics at the checkpoints `rounds`; `records` and `floor_records` hold the sums behind them."""
+    """Metrics at the checkpoints `rounds`; `records` and `floor_records` hold the sums behind them.
+
+    >>> from arcbandit import paper_instance, simulate
+    >>> trace = simulate(paper_instance("nu"), ["blp", "olp"], horizon=200, epochs=3)
+    >>> trace.policies, trace.floors, trace.regret["blp"].shape == (3, len(trace.rounds))
+    (('blp', 'olp'), ('1', '2', '3'), True)
+    >>> bool(trace.mean("violation", "blp")[-1] < trace.mean("violation", "olp")[-1])
+    True
+    """
 
     rounds: NDArray[np.int64]  # shape (P,)
     policies: tuple[str, ...]
@@ -42,7 +50,13 @@ class Trace(Results):
     settings: dict[str, Any]  # instance, horizon, epochs, seed, rewards, window, device, keep, versions
 
     def metric(self, name: str) -> MetricByPolicy:
-        """A metric of each single epoch, by name: any of `metric_names()`."""
+        """A metric of each single epoch, by name, as in docs/metrics.md.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=3, checkpoints=4)
+        >>> trace.metric("regret")["blp"].shape
+        (3, 4)
+        """
         self._check_metric(name)
         found = METRICS[name]
         records = self.floor_records if found.per_floor else self.records
@@ -52,11 +66,23 @@ class Trace(Results):
         return MetricByPolicy(values)
 
     def mean(self, metric: str, policy: str) -> Floats:
-        """The mean over epochs, shape (P,), or (P, M) for a metric of floors."""
+        """The mean over epochs, shape (P,), or (P, M) for a metric of floors.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=3, checkpoints=4)
+        >>> bool((trace.mean("regret", "blp") == trace.regret["blp"].mean(axis=0)).all())
+        True
+        """
         return np.asarray(self._values(metric, policy).mean(axis=0))
 
     def variance(self, metric: str, policy: str) -> Floats:
-        """The unbiased variance of an epoch's value; NaN for one epoch."""
+        """The unbiased variance of an epoch's value; NaN for one epoch.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=3, checkpoints=4)
+        >>> bool(trace.variance("regret", "blp")[-1] > 0)
+        True
+        """
         values = self._values(metric, policy)
         if len(values) < 2:
             return np.full(values.shape[1:], np.nan)
@@ -64,7 +90,13 @@ class Trace(Results):
             return np.asarray(values.var(axis=0, ddof=1))
 
     def quantile(self, metric: str, policy: str, q: float) -> Floats:
-        """The value that a share `q` of the epochs do not exceed: that of rank floor(q (epochs - 1)), from 0."""
+        """The value that a share `q` of the epochs do not exceed: that of rank floor(q (epochs - 1)), from 0.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=3, checkpoints=4)
+        >>> bool((trace.quantile("regret", "blp", 1.0) == trace.regret["blp"].max(axis=0)).all())
+        True
+        """
         values = self._values(metric, policy)
         rank = int(share("q", q) * (len(values) - 1))
         return np.asarray(np.sort(values, axis=0)[rank])
@@ -73,11 +105,24 @@ class Trace(Results):
         """The distribution of epochs at the last checkpoint: the edges of bins, one more than counts, and the counts.
 
         The bins have constant relative width, except for one around 0.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=3)
+        >>> edges, counts = trace.histogram("regret", "blp")
+        >>> counts.sum().item(), len(edges) == len(counts) + 1
+        (3, True)
         """
         return histogram_of_values(self._at_the_end(metric, policy, floor))
 
     def estimate(self, metric: str, policy: str, floor: str | None = None) -> Estimate:
-        """The mean with its 95 % interval at the last checkpoint; for a metric of floors, of one `floor`."""
+        """The mean with its 95 % interval at the last checkpoint; for a metric of floors, of one `floor`.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=3)
+        >>> found = trace.estimate("floor_shortfall", "blp", floor="2")
+        >>> bool(found.mean == trace.mean("floor_shortfall", "blp")[-1, 1]), found.half_width > 0
+        (True, True)
+        """
         return estimate(self._at_the_end(metric, policy, floor))
 
     def _at_the_end(self, metric: str, policy: str, floor: str | None) -> Floats:
@@ -94,6 +139,11 @@ class Trace(Results):
         """A frame, one row per policy, epoch and checkpoint; with by="floor", per floor as well.
 
         `kind` is "polars" or "pandas", by default whichever is installed.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=3, checkpoints=4)
+        >>> trace.to_frame(kind="pandas").groupby("round")["regret"].mean().index.tolist()
+        [1, 6, 34, 200]
         """
         choice("by", by, ("epoch", "floor"))
         n_epochs, n_rounds, n_floors = self.epochs, len(self.rounds), len(self.floors)
@@ -113,7 +163,16 @@ class Trace(Results):
         return frame_of(columns, kind)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one Parquet file, whole or not at all."""
+        """Write everything to one Parquet file, whole or not at all.
+
+        >>> import pathlib, tempfile
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trace.save(pathlib.Path(folder) / "nu.parquet")
+        ...     [file.name for file in pathlib.Path(folder).iterdir()]
+        ['nu.parquet']
+        """
         rows: dict[str, Any] = {
             "policy": [policy for policy in self.policies for _ in range(self.epochs)],
             "epoch": list(range(self.epochs)) * len(self.policies),
@@ -133,7 +192,17 @@ class Trace(Results):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Trace":
-        """Read what `save` wrote, in this version or an earlier one; a metric that was not recorded then is NaN."""
+        """Read what `save` wrote, in this version or an earlier one; a metric that was not recorded then is NaN.
+
+        >>> import pathlib, tempfile
+        >>> from arcbandit import paper_instance, simulate
+        >>> trace = simulate(paper_instance("nu"), "blp", horizon=200, epochs=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trace.save(pathlib.Path(folder) / "nu.parquet")
+        ...     again = Trace.load(pathlib.Path(folder) / "nu.parquet")
+        >>> bool((again.regret["blp"] == trace.regret["blp"]).all())
+        True
+        """
         frame, header = read_table(path, "trace", (UNNAMED_VERSION, TRACE_VERSION), HEADER_FIELDS)
         with reading(path, "trace"):
             frame = frame.sort("epoch")

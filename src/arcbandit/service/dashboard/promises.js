@@ -131,8 +131,10 @@ export class Promises {
     of("cost", cost === null ? "–" : number(cost.amount),
       cost === null ? "known once every pair was played" : `${percent(cost.share)} of ${number(cost.without)} without them`);
     const kind = plan.certificate?.kind;
-    of("plan", `${duration(plan.age_seconds)} old`,
-      `version ${count(plan.version)}, ${PROOFS[kind] ?? (BY_HAND.includes(plan.how) ? "not yet by the rule" : "not proven")}`);
+    const cadence = isNumber(plan.replan_every_seconds) ? `; a new one may come every ${duration(plan.replan_every_seconds)}` : "";
+    const late = plan.is_late ? `, the next ${duration(plan.overdue_seconds)} late` : "";
+    of("plan", `${duration(plan.age_seconds)} old${late}`,
+      `version ${count(plan.version)}, ${PROOFS[kind] ?? (BY_HAND.includes(plan.how) ? "not yet by the rule" : "not proven")}${cadence}`);
     for (const key of ["decisions", "rewards"]) {
       const known = rates[key] !== null;
       of(key, known ? `${rate(rates[key])} a second` : "–", `${count(status?.[key] ?? plan[key])} in all`);

@@ -37,6 +37,7 @@ def kill_one():
             os.kill(processes[at_work[0]], signal.SIGKILL)
             print("killed one of", len(processes), file=sys.stderr)
             return
+        time.sleep(0.002)
 
 if __name__ == "__main__":
     threading.Thread(target=kill_one, daemon=True).start()

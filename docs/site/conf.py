@@ -1,5 +1,7 @@
 """Sphinx's settings. Nothing is loaded from another host: Furo brings its fonts' names only, and search is a script."""
 
+from sphinx.addnodes import pending_xref
+
 from arcbandit.version import __version__
 
 project = "arcbandit"
@@ -29,3 +31,16 @@ suppress_warnings = ["misc.highlighting_failure"]  # a console's lexer does not 
 smartquotes = False  # quotes are those of Python
 nitpicky = True  # a name that is linked must have an entry; types in signatures are as the source writes them
 nitpick_ignore_regex = [("py:class", ".*"), ("py:exc", ".*")]
+
+
+def exact_types(app, doctree):
+    """Types in signatures link to names of their own module alone: Sphinx would take any name with the same ending."""
+    for node in doctree.findall(pending_xref):
+        if node.get("refdomain") == "py":
+            node.attributes.pop("refspecific", None)
+
+
+def setup(app):
+    """Have it done for every page."""
+    app.connect("doctree-read", exact_types)
+    return {"parallel_read_safe": True}

@@ -1,13 +1,15 @@
 """The short way of decisions and rewards: over a real socket, it answers as uvicorn's way does."""
 
+import collections
 import json
+import selectors
 import signal
 import socket
 import time
 
 import pytest
 
-from arcbandit.service.express import LARGEST_BODY, whole_plain_request
+from arcbandit.service.express import DEAF_SECONDS, LARGEST_BODY, whole_plain_request
 from tests.service.processes import Process, made_store
 
 DECIDE, REWARDS = "/v1/campaigns/films/decide", "/v1/campaigns/films/rewards"
@@ -248,3 +250,62 @@ def test_excess_is_turned_away_unread_and_may_ask_again(tmp_path):
         for line in lines:
             line.__exit__()
         server.kill()
+
+
+def test_who_does_not_wait_is_not_heard_for_a_moment(tmp_path):
+    """A refusal comes at once; the next, if asked for at once, after a pause; what came meanwhile is not lost."""
+    server = Process(made_store(tmp_path), at_once=4)
+    lines = [Line(server) for _ in range(40)]
+    decide = asked(DECIDE, b'{"context":"tv"}')
+    try:
+        server.process.send_signal(signal.SIGSTOP)
+        for line in lines:
+            line.socket.sendall(decide)
+        server.process.send_signal(signal.SIGCONT)
+        refused = [line for line in lines if line.answer()[0] == 503]
+        assert refused
+        began = time.monotonic()
+        # Right away, in two parts, of which the second comes while nobody listens; then two at once.
+        for line in refused:
+            line.socket.sendall(decide[:-5])
+        for line in refused:
+            line.socket.sendall(decide[-5:])
+        statuses = [line.answer()[0] for line in refused]
+        assert set(statuses) <= {200, 503}
+        assert time.monotonic() - began < 10
+        for line in refused:
+            line.socket.sendall(decide + decide)
+        for line in refused:
+            assert {line.answer()[0], line.answer()[0]} <= {200, 503}
+        time.sleep(0.3)
+        assert [line.ask(decide)[0] for line in refused] == [200] * len(refused)
+    finally:
+        for line in lines:
+            line.__exit__()
+        server.kill()
+
+
+def test_a_mob_costs_little(tmp_path):
+    """Requests that are turned away and asked again at once are few: each connection is heard ten times a second."""
+    server = Process(made_store(tmp_path), at_once=4)
+    lines = [Line(server) for _ in range(100)]
+    decide = asked(DECIDE, b'{"context":"tv"}')
+    waiting = selectors.DefaultSelector()
+    counts = collections.Counter()
+    try:
+        for line in lines:
+            waiting.register(line.socket, selectors.EVENT_READ, line)
+            line.socket.sendall(decide)
+        began = time.monotonic()
+        while time.monotonic() - began < 1.0:
+            for key, _ in waiting.select(0.1):
+                counts[key.data.answer()[0]] += 1
+                key.data.socket.sendall(decide)
+        took = time.monotonic() - began
+    finally:
+        waiting.close()
+        for line in lines:
+            line.__exit__()
+        server.kill()
+    assert counts[503] <= 100 * (2 + took / DEAF_SECONDS)
+    assert counts[200] > 0

@@ -13,6 +13,7 @@ from arcbandit.service.deadlines import DeadlineProtocol
 from arcbandit.service.http_app import CAMPAIGNS, DECIDE, JSON_TYPE, REWARDS, HttpApp
 from arcbandit.service.sources import JSON, is_this_machine
 
+DEAF_SECONDS = 0.1  # in which whoever was turned away is not heard; they were told to wait for longer
 LARGEST_BODY = 64 * 1024  # is kept before it is known who asks
 START = CAMPAIGNS.encode()
 ENDS = {DECIDE.encode(): "decide", REWARDS.encode(): "rewards"}
@@ -151,9 +152,18 @@ class ExpressProtocol(DeadlineProtocol):
             self.tasks.add(task)
 
     def _turn_away(self, refusal: bytes) -> None:
+        """Refuse at once, and hear of nothing more for a moment: who was told to wait and does not costs no more."""
         self.waits_since = self.refusal = None
         self.transport.write(refusal)
         self.on_response_complete()
+        if self._is_free() and not self.transport.is_closing():
+            self.flow.pause_reading()
+            self.loop.call_later(DEAF_SECONDS, self._listen_again)
+
+    def _listen_again(self) -> None:
+        # While others wait their turn on the connection, uvicorn says when to read on.
+        if not self.pipeline and not self.transport.is_closing():
+            self.flow.resume_reading()
 
     async def _answer(self, exchange: Exchange) -> None:
         app: HttpApp = self.app

@@ -45,9 +45,9 @@ TURNED_AWAY = (
 class Limits(NamedTuple):
     """How much is taken on at once; more is turned away before any work."""
 
-    at_once: int = 512  # requests of a process
-    decides_at_once: int = 384  # the rest is for rewards, which are money already earned
-    by_token: int = 512
+    at_once: int = 256  # requests of a process: whoever is taken on waits for as many at most
+    decides_at_once: int = 192  # the rest is for rewards, which are money already earned
+    by_token: int = 256
     others_at_once: int = 64  # requests that are neither decisions nor rewards
 
 

@@ -19,7 +19,7 @@ NUMBA_TESTS := TestCertificates or same_arms or snapshot
 PLAIN_TESTS := TestCertificates or ((same_arms or snapshot) and doc)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo claims learning quick test test-long test-service-full test-numba test-oldest test-plain lint lint-deploy bench bench-service docs site lock clean
+.PHONY: help run demo claims learning quick test test-long test-service-full test-numba test-oldest test-plain test-ray lint lint-deploy bench bench-service docs site lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ test-oldest: $(OLDEST_READY)  ## Test with the oldest Numba that is allowed
 
 test-plain: $(READY)  ## Test kernels compiled by options of Numba alone
 	ARCBANDIT_PLAIN_NUMBA=1 $(BIN)/python -m pytest $(NUMBA_FILES) -k "$(PLAIN_TESTS)"
+
+test-ray: $(READY)  ## Test on a local cluster of Ray, which is installed for it
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "ray>=2.40"
+	$(BIN)/python -m pytest tests/simulation/test_cluster.py
 
 lint: $(READY)  ## Check style, types, import directions, and that docstrings agree with signatures
 	$(BIN)/ruff check

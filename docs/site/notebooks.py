@@ -8,6 +8,7 @@ import ast
 import contextlib
 import io
 import re
+import subprocess
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,7 @@ class Shown(NamedTuple):
 
     printed: str
     value: Any
-    pictures: tuple[bytes, ...]
+    pictures: tuple[tuple[bytes, str], ...]  # as SVG, and in words
 
 
 def notebooks() -> list[Path]:
@@ -65,7 +66,7 @@ def run_cell(code: str, names: dict[str, Any], file: str) -> Shown:
     figures = [plt.figure(number) for number in plt.get_fignums()]
     if isinstance(value, Figure):
         figures, value = [*(one for one in figures if one is not value), value], None
-    pictures = tuple(_drawn(figure) for figure in figures)
+    pictures = tuple((_drawn(figure), _in_words(figure)) for figure in figures)
     plt.close("all")
     return Shown(printed.getvalue(), value, pictures)
 
@@ -74,6 +75,11 @@ def _drawn(figure: Any) -> bytes:
     drawn = io.BytesIO()
     figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
     return drawn.getvalue()
+
+
+def _in_words(figure: Any) -> str:
+    axes = [(ax.get_title("left") or ax.get_title(), ax.get_ylabel(), ax.get_xlabel()) for ax in figure.axes]
+    return "; ".join(": ".join(part for part in (title, f"{y} over {x}" if y else x) if part) for title, y, x in axes)
 
 
 def page_of(path: Path, pictures: Path) -> str:
@@ -86,7 +92,7 @@ def page_of(path: Path, pictures: Path) -> str:
     source = path.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "__main__"}
     parts = []
-    with house_style(), warnings.catch_warnings():
+    with house_style(), warnings.catch_warnings(), _no_process_left(names):
         warnings.simplefilter("error")
         for number, cell in enumerate(cells_of(source)):
             if not cell.is_code:
@@ -95,8 +101,20 @@ def page_of(path: Path, pictures: Path) -> str:
             shown = run_cell(cell.text, names, f"{path.name}, cell {number}")
             parts.append(f"```python\n{cell.text}\n```")
             parts += _outputs(shown, pictures, f"{path.stem}-{number}")
-    download = f"This page is [{path.name}]({path.name}), run from top to bottom; open it as a notebook, or run it."
+    download = f"This page is {{download}}`{path.name}`, run from top to bottom; open it as a notebook, or run it."
     return "\n\n".join([parts[0], f"*{download}*", *parts[1:]]) + "\n"
+
+
+@contextlib.contextmanager
+def _no_process_left(names: dict[str, Any]) -> Iterator[None]:
+    """A cell that fails must not leave a process behind that an earlier one started."""
+    try:
+        yield
+    finally:
+        for value in names.values():
+            if isinstance(value, subprocess.Popen) and value.poll() is None:
+                value.kill()
+                value.wait()
 
 
 def _outputs(shown: Shown, folder: Path, name: str) -> Iterator[str]:
@@ -108,11 +126,11 @@ def _outputs(shown: Shown, folder: Path, name: str) -> Iterator[str]:
             yield f'<div class="cell-output">\n{_one_block(html())}\n</div>'
         else:
             yield f"```{{code-block}} text\n:class: cell-output\n{shown.value!r}\n```"
-    for place, picture in enumerate(shown.pictures, 1):
+    for place, (picture, words) in enumerate(shown.pictures, 1):
         folder.mkdir(parents=True, exist_ok=True)
         file = f"{name}-{place}.svg"
         (folder / file).write_bytes(picture)
-        yield f"![What the cell above draws]({file})"
+        yield f"![{words}]({file})"
 
 
 def _one_block(html: str) -> str:

@@ -41,7 +41,8 @@ class Stage:
     def fill(self, written: Mapping[str, str]) -> None:
         """Write every page."""
         for address, text in written.items():
-            self._write(address, text)
+            is_notebook = address.startswith(f"{FOLDER.name}/")
+            self._write(address, self._mended(text, DOCS / f"{address}.py", address) if is_notebook else text)
         for page in (Page(HOME, "Home"), *PAGES):
             if page.source == WRITTEN:
                 if page.address not in written:
@@ -71,7 +72,9 @@ class Stage:
         if re.match(r"[a-z]+:", link) or link.startswith("#"):
             return link
         path, hash_mark, anchor = link.partition("#")
-        if (self.folder / path).is_file():  # drawn for the site
+        if (
+            Path(path).suffix in PICTURES and (self.folder / Path(address).parent / path).is_file()
+        ):  # drawn for the site
             return link
         target = Path(os.path.normpath(source.parent / path))
         if target not in self.addresses:

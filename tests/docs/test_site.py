@@ -42,6 +42,7 @@ class TestBuilt:
             "https://github.com/pradyunsg/furo",
             "https://github.com/st-tech/zr-obp",
             "https://github.com/vega/vega-datasets",
+            "https://joblib.readthedocs.io",
         }
 
     def test_every_page_of_the_folder_is_in_the_navigation(self, site):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
+from arcbandit.cli.cluster import Cluster, on_its_workers
 from arcbandit.cli.counts import count
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import LONGEST_HORIZON, known_name, whole
@@ -115,6 +116,7 @@ def benchmark(
             help="Workers, by default one per processor; the numbers do not depend on it.",
         ),
     ] = None,
+    cluster: Cluster = None,
     out: Annotated[
         str,
         Parameter(
@@ -161,7 +163,8 @@ def benchmark(
     if from_ is None:
         size = _size(instances, epochs, horizon, full, quick, frontier)
         plan = _plan(families, part, policy, size, seed, jobs)._replace(again=again)
-        _play(plan, folder)
+        with on_its_workers(cluster):
+            _play(plan, folder)
     elif not folder.is_dir():
         raise InvalidInputError(f"--from must be a folder of results, got {from_!r}.")
     from arcbandit.learning.results import PARTS, read

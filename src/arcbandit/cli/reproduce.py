@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from arcbandit.cli.cluster import Cluster, on_its_workers
 from arcbandit.cli.counts import count
 from arcbandit.cli.device import DEVICE_HELP, check_device
 from arcbandit.errors import ArcbanditError
@@ -62,6 +63,7 @@ def reproduce(
             help="Workers, by default one per processor; the numbers do not depend on it.",
         ),
     ] = None,
+    cluster: Cluster = None,
     device: Annotated[
         Device,
         Parameter(help=f"{DEVICE_HELP} With a GPU the page also shows the paper's main experiment over many epochs."),
@@ -92,7 +94,7 @@ def reproduce(
         _list(json)
         return
     check_device(device)
-    with _progress() as advance:
+    with on_its_workers(cluster), _progress() as advance:
         found, page = experiments.reproduce_to(
             out,
             names or (),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from arcbandit.cli.changing import delay_of, drift_of, memory_of, remarks
+from arcbandit.cli.cluster import Cluster, on_its_workers
 from arcbandit.cli.counts import count
 from arcbandit.cli.device import DEVICE_HELP, check_device
 from arcbandit.errors import InvalidInputError, MissingExtraError
@@ -68,6 +69,7 @@ def simulate(
             help="Workers, by default one per processor; the numbers do not depend on it.",
         ),
     ] = None,
+    cluster: Cluster = None,
     device: Annotated[Device, Parameter(help=DEVICE_HELP)] = "cpu",
     keep: Annotated[
         Literal["epochs", "summary"] | None,
@@ -146,7 +148,7 @@ def simulate(
     from arcbandit.report.page import save_report
     from arcbandit.simulation import run
 
-    with _progress(horizon * epochs * len(configured)) as advance:
+    with on_its_workers(cluster), _progress(horizon * epochs * len(configured)) as advance:
         results = run.simulate(
             found,
             configured,

@@ -21,6 +21,7 @@ from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.playable import Playable, labelled_policies
 from arcbandit.simulation.progress import one_at_a_time
 from arcbandit.simulation.run import simulate
+from arcbandit.simulation.workers import done_in_order, workers_are_threads
 
 Floats = NDArray[np.float64]
 
@@ -176,12 +177,15 @@ def played_on(
         return {}
     share = work_of(one.instance, 1)
     watch.expect(len(tasks) * last * share)
-    report = one_at_a_time(lambda rounds: watch.advance(rounds * share))
+    # Of workers in other processes we hear when an epoch is done.
+    inside = one_at_a_time(lambda rounds: watch.advance(rounds * share)) if workers_are_threads() else None
     shelf = Shelf()
-    parallel = joblib.Parallel(n_jobs=-1 if jobs is None else min(jobs, len(tasks)), require="sharedmem")
-    records = parallel(joblib.delayed(run_task)(task, report, shelf) for task in tasks)
+    calls = (joblib.delayed(run_task)(task, inside, shelf) for task in tasks)
+    records = done_in_order(calls, None if jobs is None else min(jobs, len(tasks)))
     found: dict[str, tuple[float, ...]] = {}
     for task, (totals, _) in zip(tasks, records, strict=True):
+        if inside is None:
+            watch.advance(last * share)
         sums = totals[Total.REGRET_PLUS_VIOLATION]
         exponent = float(exponents(sums[:1], sums[1:], last / first)[0])
         found[task.label] = (*found.get(task.label, ()), exponent)

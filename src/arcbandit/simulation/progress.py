@@ -4,8 +4,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from joblib.parallel import get_active_backend
-
 from arcbandit.notes import ProgressLine, is_watched
 from arcbandit.simulation.epoch import Progress
 
@@ -34,9 +32,3 @@ def one_at_a_time(progress: Progress) -> Progress:
             progress(rounds)
 
     return report
-
-
-def workers_are_threads() -> bool:
-    """Whether joblib's workers share the memory of this process, as they do unless a backend was chosen."""
-    backend, _ = get_active_backend(prefer="threads")
-    return bool(getattr(backend, "supports_sharedmem", False))

@@ -40,10 +40,11 @@ from arcbandit.simulation.epoch import Progress, Shelf, Task, bind, find_optimum
 from arcbandit.simulation.fold import EpochFolder, FoldedEpochs
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
 from arcbandit.simulation.playable import Policies, labelled_policies
-from arcbandit.simulation.progress import one_at_a_time, reporting, workers_are_threads
+from arcbandit.simulation.progress import one_at_a_time, reporting
 from arcbandit.simulation.rewards import ObservedRewards, RewardSource
 from arcbandit.simulation.summary import Summary
 from arcbandit.simulation.trace import Trace
+from arcbandit.simulation.workers import done_in_order, workers_are_threads
 from arcbandit.version import __version__
 
 if TYPE_CHECKING:
@@ -305,16 +306,12 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
     # One round compiles all that a policy needs; workers that compiled at the same time would only wait for each other.
     for task in {task.label: task for task in reversed(tasks)}.values():
         run_task(one_round(task))
-    threads = workers_are_threads()
-    parallel = joblib.Parallel(
-        n_jobs=-1 if jobs is None else min(int(jobs), len(tasks)),
-        prefer="threads",
-        return_as="generator",
-        batch_size=_epochs_at_a_time(tasks[0]) if threads else "auto",
-    )
     # Workers that share this process's memory report inside an epoch; of others we hear when an epoch is done.
+    threads = workers_are_threads()
     inside = one_at_a_time(progress) if progress is not None and threads else None
-    played = parallel(joblib.delayed(run_task)(task, inside, shelf) for task in tasks)
+    calls = (joblib.delayed(run_task)(task, inside, shelf) for task in tasks)
+    at_a_time = _epochs_at_a_time(tasks[0]) if threads else None
+    played = done_in_order(calls, None if jobs is None else min(int(jobs), len(tasks)), at_a_time)
     for task, result in zip(tasks, played, strict=True):
         if progress is not None and inside is None:
             progress(task.horizon)

@@ -65,6 +65,7 @@ class HttpApp:
         self._at_once = 0
         self._others_at_once = 0
         self._by_token: dict[str, int] = {}
+        self.heads: dict[bytes, Any] = {}  # what `express` makes of the first lines of requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -196,9 +197,13 @@ class HttpApp:
         return whose
 
     async def _rewarded(self, name: str, data: bytes) -> RewardAnswer | RewardsAnswer:
-        if is_batch(data):
-            return await self._service.rewards(name, decoded(_rewards, data).rewards)
-        return await self._service.reward(name, decoded(_reward, data))
+        try:
+            body = _reward.decode(data)
+        except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+            if is_batch(data):
+                return await self._service.rewards(name, decoded(_rewards, data).rewards)
+            raise of_decoding(error) from None
+        return await self._service.reward(name, body)
 
     def authorized(self, scope: Scope, wanted: str) -> TokenRecord | None:
         """The token of a request, if it may do what it asks for; None if the service is open to all."""

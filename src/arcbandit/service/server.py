@@ -131,7 +131,8 @@ class Server(uvicorn.Server):
         except SystemExit as end:
             await self._running.store.close()
             reason = end.__context__
-            told = os.strerror(reason.errno) if isinstance(reason, OSError) and (reason.errno or 0) > 0 else str(reason)
+            number = (reason.errno or 0) if isinstance(reason, OSError) else 0
+            told = os.strerror(number) if number > 0 else str(reason)
             raise InvalidInputError(
                 f"{self.config.host}:{self.config.port} must be an address and a port that nobody else listens on "
                 f"({told}); port 0 takes a free one."

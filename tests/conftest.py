@@ -4,9 +4,11 @@ import numba
 import pytest
 
 from arcbandit.compilation.compile import chosen_way, config
-from tests.long import how_many, in_part
+from tests.long import LONG, how_many, in_part
 from tests.own_time import OwnTime
 from tests.postgres import running_server
+
+LONGEST = 3600  # seconds, after which a long version of a test is taken to hang
 
 
 def pytest_configure(config):
@@ -29,6 +31,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "cases" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.long)
+        if LONG:
+            item.add_marker(pytest.mark.timeout(LONGEST))
     outcome = yield
     kept = [item for item in items if in_part(item.nodeid)] or items[:1]
     others = [item for item in items if item not in kept]

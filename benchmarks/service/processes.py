@@ -56,6 +56,7 @@ class Server:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data)
         request.add_header("authorization", f"Bearer {self.token}")
+        request.add_header("content-type", "application/json")
         with urllib.request.urlopen(request, timeout=STARTING_SECONDS) as answer:
             return json.load(answer)
 

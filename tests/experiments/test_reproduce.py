@@ -9,6 +9,8 @@ import html
 import json
 import math
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -107,9 +109,57 @@ def test_progress_says_what_is_running_and_ends():
         ["nonsaturating", "figure-1"], horizon=20, epochs=2, progress=lambda name, share: seen.append((name, share))
     )
     shares = [share for _, share in seen]
-    assert {name for name, _ in seen} == {"compiling", "nonsaturating", "figure-1"}
+    assert {name for name, _ in seen} == {"compiling, 1 of 1", "nonsaturating", "figure-1"}
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)
+
+
+NOTHING_LATER = """
+import sys
+from arcbandit.compilation import compile
+from arcbandit.experiments import reproduce as module
+
+def entries():
+    return len(compile.compiled_here) + len(compile.loaded_here)
+
+before = []
+prepared = module._compile
+
+def counted(*arguments):
+    seconds = prepared(*arguments)
+    before.append(entries())
+    return seconds
+
+module._compile = counted
+found = module.reproduce(horizon=40, epochs=2, jobs=2)
+print(before[0] > 10, entries() - before[0], found.compiling > 0)
+"""
+
+
+@pytest.mark.slow
+def test_all_is_compiled_before_the_first_experiment_is_timed():
+    """Of every experiment: what they play later needs no code that was not there, in a process that had none."""
+    arguments = [sys.executable, "-W", "ignore", "-c", NOTHING_LATER]
+    told = subprocess.run(arguments, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    assert told.stdout.split() == ["True", "0", "True"]
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ({}, "played in 80 s, not counting 7 s of compiling"),
+        ({"drawn_after": 83.4}, "played in 80 s, drawn after 83 s, not counting 7 s of compiling"),
+        (
+            {"drawn_after": 83.4, "page_after": 84.2},
+            "played in 80 s, page complete after 84 s, not counting 7 s of compiling",
+        ),
+        ({"device": "A GPU"}, "played in 80 s, not counting 7 s of compiling for the CPU"),
+    ],
+)
+def test_the_time_says_what_it_counts(after, words):
+    """Playing, drawing as far as there was any, and compiling by itself."""
+    played = reproduction.Result(EXPERIMENTS["figure-1"], None, (), 80.0)
+    assert reproduction.Reproduction((played,), 0, True, compiling=7.0, **after).time == words
 
 
 @pytest.mark.slow
@@ -175,6 +225,9 @@ class TestCommand:
         assert document["experiments"][0]["epochs"] == 2
         assert len(document["verdicts"]) == len(EXPERIMENTS["nonsaturating"].claims)
         assert document["device"] == "cpu"
+        # The page is complete after the last round, and compiling comes before the first.
+        assert document["seconds_until_page"] >= document["seconds"] > 0
+        assert document["seconds_of_compiling"] > 0
         assert document["many_epochs"] is None
         for verdict in document["verdicts"]:
             assert verdict["group"] in set(Group)

@@ -1,13 +1,15 @@
 """The short way of decisions and rewards: over a real socket, it answers as uvicorn's way does."""
 
+import collections
 import json
+import selectors
 import signal
 import socket
 import time
 
 import pytest
 
-from arcbandit.service.express import LARGEST_BODY, whole_plain_request
+from arcbandit.service.express import DEAF_SECONDS, LARGEST_BODY, LONGEST_HEAD, MOST_HEADS, Plain, plain_head
 from tests.service.processes import Process, made_store
 
 DECIDE, REWARDS = "/v1/campaigns/films/decide", "/v1/campaigns/films/rewards"
@@ -184,28 +186,90 @@ def test_who_expects_to_be_told_to_go_on_is_told(server):
         assert line.ask(body)[0] == 200
 
 
+def head(*headers, **others):
+    """The first lines of a request, up to the empty one."""
+    return asked(DECIDE, b"{}", *headers, **others)[:-2]
+
+
 @pytest.mark.parametrize(
-    ("data", "kind"),
+    ("data", "found"),
     [
-        (asked(DECIDE, b"{}"), "decide"),
-        (asked(REWARDS, b"{}", "Content-Type: text/plain").replace(b"content-length", b"Content-LENGTH"), "rewards"),
-        (asked(DECIDE, b"{}") + b"x", None),
-        (asked(DECIDE, b"{}")[:-1], None),
-        (asked(DECIDE, b"{}", "content-length: 2"), None),
-        (asked(DECIDE, b"{}", "connection: close"), None),
-        (asked(DECIDE, b"{}", "expect: 100-continue"), None),
-        (asked(DECIDE, b"{}", "transfer-encoding: chunked"), None),
-        (asked(DECIDE, b"{}", version="1.0"), None),
-        (asked(DECIDE, b"{}", method="GET"), None),
-        (asked(DECIDE + "?x", b"{}"), None),
+        (head(), Plain("decide", "films", None, 2)),
+        (head("authorization: Bearer x", "AUTHORIZATION: Bearer y"), Plain("decide", "films", b"Bearer x", 2)),
+        (asked(REWARDS, b"").replace(b"content-length: ", b"Content-LENGTH:"), Plain("rewards", "films", None, 0)),
+        (head("content-type: application/json", "x-trace: a b"), Plain("decide", "films", None, 2)),
+        (head("content-type: text/plain"), None),
+        (head("content-length: 2"), None),
+        (head("connection: close"), None),
+        (head("connection: keep-alive"), None),
+        (head("expect: 100-continue"), None),
+        (head("transfer-encoding: chunked"), None),
+        (head("upgrade: h2c"), None),
+        (head("origin: http://localhost"), None),
+        (head("host: example.org"), None),
+        (head("x-odd:"), None),
+        (head("x-odd : 1"), None),
+        (head(" folded: 1"), None),
+        (head("x-odd: \t1"), None),
+        (head("x-odd: 1 "), None),
+        (head("x-odd: a\nb: c"), None),
+        (head("x-odd: a\rb: c"), None),
+        (head("x-odd: a\0b"), None),
+        (head("x-odd: \u00e9"), None),
+        (head(version="1.0"), None),
+        (head(method="GET"), None),
+        (head().replace(b"content-length: 2", b"content-length: +2"), None),
+        (head().replace(b"content-length: 2", b"content-length: 2, 2"), None),
+        (head().replace(b"content-length: 2", b"content-length: 999999"), None),
+        (head().replace(b"content-length: 2", b"content-length: %d" % (LARGEST_BODY + 1)), None),
+        (head().replace(b"content-length: 2\r\n", b""), None),
+        (head().replace(b"/decide", b"/decide?x"), None),
+        (head().replace(b"films", b"fil%6ds"), None),
+        (head().replace(b"films", b"a/b"), None),
+        (head().replace(b"films", b""), None),
+        (head().replace(b"films", b"x" * 65), None),
+        (head().replace(b"POST ", b"POST  "), None),
         (asked("/healthz", b""), None),
-        (b"POST " + DECIDE.encode(), None),
+        (head()[:-2], None),
+        (head() + b"{", None),
         (b"", None),
     ],
 )
-def test_what_is_a_request_in_one_piece(data, kind):
+def test_what_is_plain_without_a_parser(data, found):
     """Whatever leaves a doubt is for the parser."""
-    assert whole_plain_request(data) == kind
+    assert plain_head(data, True) == found
+
+
+def test_who_asks_is_looked_at_each_time(tmp_path):
+    """What a request asks for is remembered by its first lines; whether it may is not."""
+    from arcbandit.service.sqlite_store import add_token, remove_token
+    from arcbandit.service.tokens import new_token
+
+    path = made_store(tmp_path)
+    text, record = new_token("shop", ["decide"], 0)
+    add_token(path, record)
+    server = Process(path, is_open=False)
+    request = asked(DECIDE, b'{"context":"tv"}', f"authorization: Bearer {text}")
+    try:
+        with Line(server) as line:
+            assert [line.ask(request)[0] for _ in range(3)] == [200] * 3
+            remove_token(path, "shop")
+            until = time.monotonic() + 10
+            while line.ask(request)[0] == 200 and time.monotonic() < until:
+                time.sleep(0.05)
+            assert line.ask(request)[0] == 401
+    finally:
+        server.kill()
+
+
+@pytest.mark.slow
+def test_requests_that_never_begin_alike_are_answered_too(server):
+    """More different ones than are remembered, and some that are too long to be."""
+    with Line(server) as line:
+        for number in range(MOST_HEADS + 100):
+            assert line.ask(asked(DECIDE, b'{"context":"tv"}', f"x-request: {number}"))[0] == 200
+        for size in (LONGEST_HEAD - 200, LONGEST_HEAD, 10 * LONGEST_HEAD):
+            assert line.ask(asked(DECIDE, b'{"context":"tv"}', f"x-request: {'y' * size}"))[0] == 200
 
 
 def test_tokens_are_asked_for(tmp_path):
@@ -248,3 +312,63 @@ def test_excess_is_turned_away_unread_and_may_ask_again(tmp_path):
         for line in lines:
             line.__exit__()
         server.kill()
+
+
+def test_who_does_not_wait_is_not_heard_for_a_moment(tmp_path):
+    """A refusal comes at once; the next, if asked for at once, after a pause; what came meanwhile is not lost."""
+    server = Process(made_store(tmp_path), at_once=4)
+    lines = [Line(server) for _ in range(40)]
+    decide = asked(DECIDE, b'{"context":"tv"}')
+    try:
+        server.process.send_signal(signal.SIGSTOP)
+        for line in lines:
+            line.socket.sendall(decide)
+        server.process.send_signal(signal.SIGCONT)
+        refused = [line for line in lines if line.answer()[0] == 503]
+        assert refused
+        began = time.monotonic()
+        # Right away, in two parts, of which the second comes while nobody listens; then two at once.
+        for line in refused:
+            line.socket.sendall(decide[:-5])
+        for line in refused:
+            line.socket.sendall(decide[-5:])
+        statuses = [line.answer()[0] for line in refused]
+        assert set(statuses) <= {200, 503}
+        assert time.monotonic() - began < 10
+        for line in refused:
+            line.socket.sendall(decide + decide)
+        for line in refused:
+            assert {line.answer()[0], line.answer()[0]} <= {200, 503}
+        time.sleep(0.3)
+        assert [line.ask(decide)[0] for line in refused] == [200] * len(refused)
+    finally:
+        for line in lines:
+            line.__exit__()
+        server.kill()
+
+
+@pytest.mark.slow
+def test_a_mob_costs_little(tmp_path):
+    """Requests that are turned away and asked again at once are few: each connection is heard five times a second."""
+    server = Process(made_store(tmp_path), at_once=4)
+    lines = [Line(server) for _ in range(100)]
+    decide = asked(DECIDE, b'{"context":"tv"}')
+    waiting = selectors.DefaultSelector()
+    counts = collections.Counter()
+    try:
+        for line in lines:
+            waiting.register(line.socket, selectors.EVENT_READ, line)
+            line.socket.sendall(decide)
+        began = time.monotonic()
+        while time.monotonic() - began < 1.0:
+            for key, _ in waiting.select(0.1):
+                counts[key.data.answer()[0]] += 1
+                key.data.socket.sendall(decide)
+        took = time.monotonic() - began
+    finally:
+        waiting.close()
+        for line in lines:
+            line.__exit__()
+        server.kill()
+    assert counts[503] <= 100 * (2 + took / DEAF_SECONDS)
+    assert counts[200] > 0

@@ -121,6 +121,22 @@ class TestWorkers:
         with joblib.parallel_config(backend="loky"):
             assert same(alone, simulate(NU, ["olp", "thompson-lp"], jobs=2, **arguments))
 
+    @pytest.mark.parametrize(("horizon", "at_a_time"), [(10, 555), (1_000, 5), (10_000, 1)])
+    def test_threads_take_a_few_milliseconds_of_epochs_at_a_time(self, horizon, at_a_time, monkeypatch):
+        """Many short ones, as handing over takes time as well; one long one, so that no thread waits for the last."""
+        sizes = []
+
+        class Watched(joblib.Parallel):
+            def __init__(self, *arguments, **options):
+                sizes.append(options["batch_size"])
+                super().__init__(*arguments, **options)
+
+        monkeypatch.setattr(joblib, "Parallel", Watched)
+        arguments = {"horizon": horizon, "epochs": 3, "seed": 9, "checkpoints": 5}
+        shared = simulate(NU, ["doc"], jobs=2, **arguments)
+        assert sizes == [at_a_time]
+        assert same(shared, simulate(NU, ["doc"], jobs=1, **arguments))
+
     @pytest.mark.slow
     def test_a_dask_cluster_records_the_same(self, tmp_path):
         """The same call, two real worker processes of a local cluster, without a change of code."""

@@ -131,6 +131,8 @@ def reproduction_document(found: "Reproduction", page: "Path") -> dict[str, Any]
         "device": found.device,
         "quick": found.quick,
         "seconds": found.seconds,
+        "seconds_until_page": found.page_after,
+        "seconds_of_compiling": found.compiling,
         "experiments": [
             {
                 "name": result.experiment.name,

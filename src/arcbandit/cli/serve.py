@@ -19,7 +19,7 @@ DEFAULTS: dict[str, Any] = {
     "host": "127.0.0.1",
     "port": 8000,
     "open": False,
-    "requests_at_once": 512,
+    "requests_at_once": 256,
 }
 ENVIRONMENT = "ARCBANDIT_"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -99,7 +99,7 @@ def serve(
         Parameter(negative=(), show_default=False, help="Ask for no tokens; only on an address of this machine."),
     ] = None,
     requests_at_once: Annotated[
-        int | None, Parameter(show_default=False, help="More than so many, 512, are turned away with 503.")
+        int | None, Parameter(show_default=False, help="More than so many, 256, are turned away with 503.")
     ] = None,
     config: Annotated[str | None, Parameter(show_default=False, help="A .toml file of these settings.")] = None,
     from_: Annotated[

@@ -188,6 +188,11 @@ class Experiment:
         """Its share of a progress bar."""
         return sum(run.work(settings) for run in self.runs(settings)) + self.compute_rounds(settings)
 
+    def expect(self, settings: Settings, played: Played) -> None:
+        """Say which runs it will ask for."""
+        for run in self.runs(settings):
+            played.expect(**_arguments(run, settings))
+
     def record(self, settings: Settings, progress: Work | None = None, played: Played | None = None) -> Recorded:
         """Run it from scratch, except for runs that other experiments have played."""
         advance: Work = progress if progress is not None else lambda work: None
@@ -257,22 +262,26 @@ def play(
     run: Run, settings: Settings, progress: Progress | None = None, played: Played | None = None
 ) -> Trace | Summary:
     """Simulate a run, on the CPU if it is small or does not fit on the device."""
+    return (played or Played()).simulate(**_arguments(run, settings), progress=progress)
+
+
+def _arguments(run: Run, settings: Settings) -> dict[str, Any]:
+    """What `simulate` is called with for a run."""
     instance = instance_named(run.instance)
     device = device_for(run.epochs, settings)
     fits = device == "cpu" or fits_device(instance, run.policies, run.horizon)
-    return (played or Played()).simulate(
-        instance,
-        run.policies,
-        run.horizon,
-        run.epochs,
-        settings.seed,
-        jobs=settings.jobs,
-        checkpoints=run.checkpoints,
-        progress=progress,
-        device=device if fits else "cpu",
-        keep=run.keep,
-        window=run.window,
-    )
+    return {
+        "instance": instance,
+        "policies": run.policies,
+        "horizon": run.horizon,
+        "epochs": run.epochs,
+        "seed": settings.seed,
+        "jobs": settings.jobs,
+        "checkpoints": run.checkpoints,
+        "device": device if fits else "cpu",
+        "keep": run.keep,
+        "window": run.window,
+    }
 
 
 def named(*policies: str) -> dict[str, Playable]:

@@ -85,7 +85,7 @@ class Epochs(NamedTuple):
 def explore(parts: Sequence[Epochs], jobs: int | None) -> list[Exploration]:
     """Play all parts, in parallel over their epochs."""
     tasks = [(part, plan(part.instance), policy_by_name(part.name), epoch) for part in parts for epoch in part.numbers]
-    parallel = joblib.Parallel(n_jobs=-1 if jobs is None else jobs, prefer="threads")
+    parallel = joblib.Parallel(n_jobs=-1 if jobs is None else jobs, prefer="threads", batch_size=1)
     played = iter(parallel(joblib.delayed(_explored)(*task) for task in tasks))
     found = []
     for part in parts:

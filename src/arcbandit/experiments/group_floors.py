@@ -36,9 +36,13 @@ STUCK = 0.2
 SHORT, ENOUGH = 0.05, 0.01  # of the floor
 
 
+def window_of(settings: Settings) -> int:
+    """The length of sliding windows."""
+    return max(1, round(WINDOW * settings.horizon))
+
+
 def _runs(settings: Settings) -> tuple[Run, ...]:
-    horizon, epochs = settings.horizon, settings.epochs
-    window = max(1, round(WINDOW * horizon))
+    horizon, epochs, window = settings.horizon, settings.epochs, window_of(settings)
     repaired: dict[str, Any] = {**named("olp", "oplp"), REPAIRED: OPLPWithCountFloor(share=0.5)}
     return (
         Run("one group", "one-group", repaired, horizon, epochs, window=window),

@@ -15,6 +15,7 @@ from arcbandit.experiments.experiment import (
     Statement,
     named,
 )
+from arcbandit.experiments.group_floors import window_of
 from arcbandit.experiments.growth import power
 from arcbandit.experiments.net_growth import net_exponent
 from arcbandit.experiments.variants import SelfNormalisedOLP, SelfNormalisedOPLP
@@ -35,7 +36,8 @@ def _runs(settings: Settings) -> tuple[Run, ...]:
     return (
         Run("ν", "nu", both, settings.horizon, settings.epochs),
         Run("ν′", "nu-nonsaturating", both, short, settings.epochs),
-        Run("one constraint", "one-group", olp, settings.horizon, settings.epochs),
+        # With the windows of the experiment on groups, which nothing here looks at, OLP's runs are the same as there.
+        Run("one constraint", "one-group", olp, settings.horizon, settings.epochs, window=window_of(settings)),
     )
 
 

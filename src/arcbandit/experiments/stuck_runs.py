@@ -88,7 +88,7 @@ def _derive(recorded: Recorded) -> dict[str, Any]:
     close = np.array(_checkpoints(settings.horizon), dtype=np.int64)
     typical = int(np.argsort(slopes)[len(slopes) // 2])
     chosen["looked_at"] = (OPLP().unbound(), np.array((*found[:SHOWN], typical)))
-    parallel = joblib.Parallel(n_jobs=-1 if settings.jobs is None else settings.jobs, prefer="threads")
+    parallel = joblib.Parallel(n_jobs=-1 if settings.jobs is None else settings.jobs, prefer="threads", batch_size=1)
     histories = iter(
         parallel(
             joblib.delayed(replay)(

@@ -65,7 +65,13 @@ def uniforms(seed, epoch, round_number, purpose, index):
 
 
 @kernel
-def standard_normal(seed, epoch, round_number, purpose, index):
-    """A standard normal number, by Box and Muller."""
-    left, right = uniforms(seed, epoch, round_number, purpose, index)
+def normal_from_uniforms(left, right):
+    """A standard normal number from two uniform ones, by Box and Muller."""
     return math.sqrt(-2.0 * math.log(1.0 - left)) * math.cos(2.0 * math.pi * right)
+
+
+@kernel
+def standard_normal(seed, epoch, round_number, purpose, index):
+    """A standard normal number."""
+    left, right = uniforms(seed, epoch, round_number, purpose, index)
+    return normal_from_uniforms(left, right)

@@ -45,9 +45,9 @@ TURNED_AWAY = (
 class Limits(NamedTuple):
     """How much is taken on at once; more is turned away before any work."""
 
-    at_once: int = 512  # requests of a process
-    decides_at_once: int = 384  # the rest is for rewards, which are money already earned
-    by_token: int = 512
+    at_once: int = 256  # requests of a process: whoever is taken on waits for as many at most
+    decides_at_once: int = 192  # the rest is for rewards, which are money already earned
+    by_token: int = 256
     others_at_once: int = 64  # requests that are neither decisions nor rewards
 
 
@@ -65,6 +65,7 @@ class HttpApp:
         self._at_once = 0
         self._others_at_once = 0
         self._by_token: dict[str, int] = {}
+        self.heads: dict[bytes, Any] = {}  # what `express` makes of the first lines of requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -196,9 +197,13 @@ class HttpApp:
         return whose
 
     async def _rewarded(self, name: str, data: bytes) -> RewardAnswer | RewardsAnswer:
-        if is_batch(data):
-            return await self._service.rewards(name, decoded(_rewards, data).rewards)
-        return await self._service.reward(name, decoded(_reward, data))
+        try:
+            body = _reward.decode(data)
+        except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+            if is_batch(data):
+                return await self._service.rewards(name, decoded(_rewards, data).rewards)
+            raise of_decoding(error) from None
+        return await self._service.reward(name, body)
 
     def authorized(self, scope: Scope, wanted: str) -> TokenRecord | None:
         """The token of a request, if it may do what it asks for; None if the service is open to all."""

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import uvicorn
 
@@ -30,7 +30,6 @@ log = logging.getLogger("arcbandit.service")
 
 DRAIN_SECONDS = 4
 KEEP_ALIVE_SECONDS = 30
-LOOP: Literal["asyncio", "uvloop"] = "asyncio" if sys.platform == "win32" else "uvloop"  # which Windows has not
 COLLECT_AFTER = 20_000  # objects
 BROKEN = 70  # the exit code of a process whose store failed
 
@@ -85,7 +84,7 @@ class Server(uvicorn.Server):
                 running.app,
                 host=host,
                 port=port,
-                loop=LOOP,
+                loop="uvloop",
                 http=ExpressProtocol,
                 ws="none",
                 lifespan="off",
@@ -132,8 +131,8 @@ class Server(uvicorn.Server):
         except SystemExit as end:
             await self._running.store.close()
             reason = end.__context__
-            number = reason.errno if isinstance(reason, OSError) else None
-            told = os.strerror(number) if number is not None and number > 0 else str(reason)
+            number = (reason.errno or 0) if isinstance(reason, OSError) else 0
+            told = os.strerror(number) if number > 0 else str(reason)
             raise InvalidInputError(
                 f"{self.config.host}:{self.config.port} must be an address and a port that nobody else listens on "
                 f"({told}); port 0 takes a free one."

@@ -4,9 +4,9 @@ Decisions, rewards and the plans that decisions were drawn from stay: statistics
 decision can be drawn again.
 """
 
+import functools
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple, Protocol
 
 from arcbandit.errors import InvalidInputError
@@ -83,7 +83,7 @@ def tidied(store: str, days: float) -> Tidied:
         forgotten = left = requests = 0
         for campaign in shelf.campaigns():
             versions = shelf.versions(campaign)
-            old = replaced(versions, partial(shelf.made_at, campaign), until)
+            old = replaced(versions, functools.partial(shelf.made_at, campaign), until)
             named = shelf.named(campaign) if old else set()
             unused = [version for version in old if version not in named]
             for start in range(0, len(unused), AT_A_TIME):

@@ -65,13 +65,12 @@ class Worker:
         if not task.cancelled():
             task.exception()
 
-    def _was_closed(self) -> bool:
-        """Whether it was closed meanwhile, which a type checker would rule out."""
-        return self._closed
-
-    async def _exchange(self, question: Question) -> Reply:
+    def _require_open(self) -> None:
         if self._closed:
             raise WorkerError("The planner's process was ended.")
+
+    async def _exchange(self, question: Question) -> Reply:
+        self._require_open()
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -82,9 +81,11 @@ class Worker:
                 start_new_session=True,  # Ctrl-C is for the service, which ends this process itself
             )
         process = self._process
-        if self._was_closed():
+        try:
+            self._require_open()
+        except WorkerError:  # closed while it was started
             await self.end()
-            raise WorkerError("The planner's process was ended.")
+            raise
         assert process.stdin is not None
         assert process.stdout is not None
         try:

@@ -43,7 +43,7 @@ from arcbandit.simulation.meters import (
     write_checkpoint,
 )
 from arcbandit.simulation.metrics import Total
-from arcbandit.simulation.world import World, draw_reward
+from arcbandit.simulation.world import World, reward_from_uniforms
 
 # Placeholders for a rule's kernels: `bound` gives each rule a copy of the loop with its own.
 rule_allocate: Any = None
@@ -73,6 +73,8 @@ def rounds(world, learner, meters, stream, first, last, record, numbers):
     for t in range(first, last + 1):
         here = Stream(stream.seed, stream.epoch, t)
         context_uniform, arm_uniform = uniforms(here.seed, here.epoch, t, Purpose.DECISION, 0)
+        # Drawn here, as the processor then works on both draws at once.
+        noise, other_noise = uniforms(here.seed, here.epoch, t, Purpose.REWARD, 0)
         context = context_from_uniform(world.probabilities, context_uniform)
         # The compiler leaves out the branches that are not the rule's.
         if FORGETS:
@@ -106,7 +108,7 @@ def rounds(world, learner, meters, stream, first, last, record, numbers):
             else:
                 outcome = rule_allocate(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
-        reward = draw_reward(world, arm, context, here)
+        reward = reward_from_uniforms(world, arm, context, noise, other_noise)
         if PLAYS_BASES:
             performance = expect_of_plan(world, learner.problem, learner.allocation, learner.planner, outcome, meters)
         else:

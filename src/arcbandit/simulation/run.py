@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 KEPT = get_args(Keep)
+# Pairs times rounds that a thread takes at a time: milliseconds, so that no processor is long without work at the end.
+# By itself joblib makes it a fifth of a second, which is all that many runs take.
+WORK_AT_A_TIME = 50_000
 MOST_EPOCHS = 2**32 - 1  # the random numbers' counter, and the counts of bins, have 32 bits for epochs
 
 
@@ -304,13 +307,19 @@ def _run_all(tasks: list[Task], jobs: int | None, progress: Progress | None) -> 
     for task in {task.label: task for task in reversed(tasks)}.values():
         run_task(one_round(task))
     # Workers that share this process's memory report inside an epoch; of others we hear when an epoch is done.
-    inside = one_at_a_time(progress) if progress is not None and workers_are_threads() else None
+    threads = workers_are_threads()
+    inside = one_at_a_time(progress) if progress is not None and threads else None
     calls = (joblib.delayed(run_task)(task, inside, shelf) for task in tasks)
-    played = done_in_order(calls, None if jobs is None else min(int(jobs), len(tasks)))
+    at_a_time = _epochs_at_a_time(tasks[0]) if threads else None
+    played = done_in_order(calls, None if jobs is None else min(int(jobs), len(tasks)), at_a_time)
     for task, result in zip(tasks, played, strict=True):
         if progress is not None and inside is None:
             progress(task.horizon)
         yield result
+
+
+def _epochs_at_a_time(task: Task) -> int:
+    return max(1, WORK_AT_A_TIME // (task.horizon * task.instance.n_pairs))
 
 
 def _on_device(tasks: dict[str, Task], epochs: int, progress: Progress | None) -> Played:

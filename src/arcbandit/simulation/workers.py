@@ -13,8 +13,13 @@ def workers_are_threads() -> bool:
     return bool(getattr(backend, "supports_sharedmem", False))
 
 
-def done_in_order(calls: Iterable[Any], jobs: int | None) -> Iterator[Any]:
-    """The results of joblib's delayed calls, in their order: as they come, if the backend can, as all but Ray's do."""
+def done_in_order(calls: Iterable[Any], jobs: int | None, at_a_time: int | None = None) -> Iterator[Any]:
+    """The results of joblib's delayed calls, in their order: as they come, if the backend can, as all but Ray's do.
+
+    `at_a_time` calls go to a worker together; joblib finds a number if it is None.
+    """
     backend, _ = get_active_backend(prefer="threads")
     way = "generator" if getattr(backend, "supports_return_generator", False) else "list"
-    yield from joblib.Parallel(n_jobs=-1 if jobs is None else jobs, prefer="threads", return_as=way)(calls)
+    together = "auto" if at_a_time is None else at_a_time
+    workers = -1 if jobs is None else jobs
+    yield from joblib.Parallel(n_jobs=workers, prefer="threads", return_as=way, batch_size=together)(calls)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arcbandit.compilation.compile import entry_kernel, kernel
-from arcbandit.kernels.counter import Purpose, standard_normal, uniforms
+from arcbandit.kernels.counter import Purpose, normal_from_uniforms, uniforms
 from arcbandit.simulation.late import Late
 
 
@@ -41,17 +41,23 @@ class World(NamedTuple):
 
 
 @kernel
-def draw_reward(world, arm, context, stream):
-    """A reward of the pair: the same draw for every policy that plays it in this round."""
+def reward_from_uniforms(world, arm, context, left, right):
+    """A reward of the pair, from two uniform numbers."""
     mean = world.mean_rewards[arm, context]
     if world.model == RewardModel.GAUSSIAN:
-        return mean + world.noise_scale * standard_normal(stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0)
-    uniform, _ = uniforms(stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0)
+        return mean + world.noise_scale * normal_from_uniforms(left, right)
     if world.model == RewardModel.BERNOULLI:
-        return 1.0 if uniform < mean else 0.0
+        return 1.0 if left < mean else 0.0
     pair = arm * world.mean_rewards.shape[1] + context
     first = world.sample_start[pair]
-    return world.samples[first + int(uniform * (world.sample_start[pair + 1] - first))]
+    return world.samples[first + int(left * (world.sample_start[pair + 1] - first))]
+
+
+@kernel
+def draw_reward(world, arm, context, stream):
+    """A reward of the pair: the same draw for every policy that plays it in this round."""
+    left, right = uniforms(stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0)
+    return reward_from_uniforms(world, arm, context, left, right)
 
 
 @entry_kernel

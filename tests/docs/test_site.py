@@ -72,7 +72,7 @@ class TestBuilt:
             assert (anchor.replace("$", name) or name) in read_page(site / page).anchors
 
     def test_types_in_signatures_lead_to_the_right_entry(self, site):
-        """`Instance` of a signature is that of the package; `Progress`, which only authors of rules import, is no link."""
+        """`Instance` is that of the package; `Progress`, which only authors of rules import, is no link."""
         links = read_page(site / "reference" / "simulation.html").links
         assert "planning.html#arcbandit.Instance" in links
         assert not any(link.startswith("rules.html#arcbandit.rules.") for link in links)

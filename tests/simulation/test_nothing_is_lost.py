@@ -170,6 +170,6 @@ class TestTheCommand:
 
 
 def test_a_seed_that_no_simulation_takes_is_refused_by_a_reproduction_at_once(monkeypatch):
-    monkeypatch.setattr(reproduction, "simulate", None)
+    monkeypatch.setattr("arcbandit.experiments.played.simulate", None)
     with pytest.raises(InvalidInputError, match=r"seed must be a whole number from 0 to below 2\*\*63"):
         reproduction.reproduce(["no-free-exploration"], seed=2**63)

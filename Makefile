@@ -19,7 +19,7 @@ NUMBA_TESTS := TestCertificates or same_arms or snapshot
 PLAIN_TESTS := TestCertificates or ((same_arms or snapshot) and doc)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo claims learning quick test test-long test-service-full test-numba test-oldest test-plain test-ray lint lint-deploy bench bench-service docs site lock clean
+.PHONY: help run demo claims learning quick test test-long test-service-full test-numba test-oldest test-plain test-ray lint lint-deploy bench bench-service docs site dist test-dist lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,16 @@ docs: $(READY)  ## Regenerate the reference pages of the command line, of the me
 
 site: $(READY)  ## Build the documentation site, with its notebooks run and its links checked; the home page is site/index.html
 	$(BIN)/python -m docs.site site
+
+dist: $(READY)  ## Build the sdist and, from it, the wheel, into dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build -t sdist -d dist
+	@set -e; source=$$(mktemp -d); trap 'rm -rf "$$source"' EXIT; \
+	tar xf dist/*.tar.gz -C "$$source"; here=$$(pwd); cd "$$source"/*/; \
+	$(abspath $(BIN))/python -m hatchling build -t wheel -d "$$here/dist"
+
+test-dist: dist  ## Install what was built elsewhere, and go a newcomer's path with it: README, tutorial, demo, its own tests
+	ARCBANDIT_DIST=dist $(BIN)/python -m pytest tests/release
 
 lock:  ## Regenerate requirements.lock
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

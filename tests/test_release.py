@@ -39,6 +39,17 @@ NOT_EVERYWHERE = {
 }
 
 
+OF_POSIX = {
+    f"os.{name}" for name in ("chown", "fork", "getgid", "getuid", "killpg", "mkfifo", "nice", "setsid", "wait")
+} | {
+    "signal.SIGHUP",
+    "signal.SIGKILL",
+    "signal.SIGUSR1",
+    "signal.alarm",
+    "signal.pause",
+}
+
+
 def anchors_of(page: Path) -> set[str]:
     """The anchors of a page's headings, as code hosts make them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
@@ -151,7 +162,27 @@ def imported(body):
             yield from imported(getattr(statement, part, []))
 
 
+def used(tree):
+    """What is taken from `os` and `signal`, but under a condition on the platform."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "sys.platform" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("os", "signal"):
+            yield f"{node.value.id}.{node.attr}"
+        yield from used(node)
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_module_imports_what_a_platform_lacks(path):
     """Linux, macOS and Windows: what one of them lacks is imported under a condition."""
-    assert NOT_EVERYWHERE.isdisjoint(imported(ast.parse(path.read_text("utf-8")).body))
+    tree = ast.parse(path.read_text("utf-8"))
+    assert NOT_EVERYWHERE.isdisjoint(imported(tree.body))
+    assert OF_POSIX.isdisjoint(used(tree))
+
+
+def test_what_a_platform_lacks_is_found():
+    """Under a condition it may be used, elsewhere not."""
+    apart = "if sys.platform == 'win32':\n    import msvcrt\nelse:\n    os.nice(1)\n"
+    tree = ast.parse(f"{apart}def work():\n    os.fork()\n    import fcntl\n")
+    assert NOT_EVERYWHERE & set(imported(tree.body)) == {"fcntl"}
+    assert OF_POSIX & set(used(tree)) == {"os.fork"}

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from arcbandit.client import AsyncClient, Client
+from tests.patience import line_of
 from tests.service.served import FILMS
 from tests.test_examples import NEED_A_SERVICE, SOURCES
 
@@ -23,7 +24,7 @@ def client(tmp_path_factory):
         serve, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(SOURCES)}
     ) as process:
         try:
-            said = process.stdout.readline()
+            said = line_of(process)
             address = re.search(r"http://\S+:\d+", said)
             assert address, f"the service did not start: {said!r}"
             with Client(address.group()) as made:

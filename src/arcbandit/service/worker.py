@@ -99,7 +99,8 @@ def main() -> None:
     warnings.simplefilter("ignore", ScaledProbabilitiesWarning)
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    os.nice(NICENESS)
+    if sys.platform != "win32":
+        os.nice(NICENESS)  # Windows has no such thing
     serve(os.environ[STORE], sys.stdin.buffer, replies)
 
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from arcbandit.errors import StoreError, StoreVersionError
+from arcbandit.service import sqlite_transactions
 from arcbandit.service.backup import back_up, verified
 from arcbandit.service.campaigns import Campaign, CampaignSettings
 from arcbandit.service.contract import DAY, POLICY, StoreContract, VirtualClock, draft
@@ -370,3 +371,21 @@ def test_a_caller_that_is_gone_leaves_the_writer_to_others(tmp_path):
 
     assert asyncio.run(others()) == 2
     store.close_now()
+
+
+def test_rewards_of_decisions_that_memory_let_go_are_counted_once(tmp_path, monkeypatch):
+    """What is kept of the last decisions saves a look at the disk, and nothing else."""
+    monkeypatch.setattr(sqlite_transactions, "MOST_OPEN", 3)
+
+    async def play():
+        store = SQLiteStore(str(tmp_path / "store.db"))
+        record, _ = await store.create_campaign("films", CampaignSettings(), POLICY)
+        made = [(await store.record_decision(draft(record)))[0] for _ in range(10)]
+        for expected in (Verdict.COUNTED, Verdict.REPEATED):
+            for decision in made[::-1]:
+                told = await store.record_rewards(record.id, [RewardDraft(decision.sequence, 5)])
+                assert told == [expected]
+            assert len(store._writer._transactions._open) <= 3
+        await store.close()
+
+    asyncio.run(play())

@@ -104,3 +104,22 @@ def test_a_planner_that_hangs_is_started_again(tmp_path, monkeypatch):
             await worker.close()
 
     asyncio.run(play())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has neither groups of processes nor niceness")
+@pytest.mark.slow
+def test_the_planner_stands_back(tmp_path):
+    """It is as nice as can be, in the session of the service, where alone that counts, and out of reach of Ctrl-C."""
+
+    async def play():
+        worker = Worker(str(tmp_path / "store.db"))
+        await worker.ask(Question("ping"), 60)
+        planner = worker._process.pid
+        try:
+            assert os.getpriority(os.PRIO_PROCESS, planner) == 19
+            assert os.getsid(planner) == os.getsid(0)
+            assert os.getpgid(planner) == planner
+        finally:
+            await worker.close()
+
+    asyncio.run(play())

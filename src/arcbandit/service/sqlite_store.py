@@ -104,17 +104,18 @@ class SQLiteReader:
             rows = self._connection.execute(
                 "SELECT arm, context, decisions, rewards, total, squares FROM statistics WHERE campaign = ?",
                 (campaign,),
-            )
-            pairs = {
-                (arm, context): PairTotals(decisions, rewards, int(total), int(squares))
-                for arm, context, decisions, rewards, total, squares in rows
-            }
+            ).fetchall()
             row = self._connection.execute("SELECT learner FROM learners WHERE campaign = ?", (campaign,)).fetchone()
             learner = None if row is None else learner_of(row[0])
             seen = record.revision if learner is None else learner.revision
             changes = self._connection.execute(
                 "SELECT change FROM changes WHERE campaign = ? AND revision > ? ORDER BY revision", (campaign, seen)
             ).fetchall()
+        # While a reader looks at the store, what is written cannot be moved out of its log: rows are read later.
+        pairs = {
+            (arm, context): PairTotals(decisions, rewards, int(total), int(squares))
+            for arm, context, decisions, rewards, total, squares in rows
+        }
         told = tuple(msgspec.json.decode(change) for (change,) in changes)
         return Statistics(record, plan, pairs, learner, told, row is not None and learner is None)
 

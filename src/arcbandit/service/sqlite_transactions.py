@@ -82,7 +82,9 @@ class SQLiteTransactions:
         times = [0 if row is None else row[1], 0 if kept is None else int(kept[0]), *(rewarded or ())]
         self.time = StoreTime(clocks, max(times))
         self._totals: dict[tuple[int, int, int], PairTotals] = {}
-        self._open: dict[int, tuple[int, int, int, int]] = {}  # by sequence: campaign, arm, context, time
+        # By sequence: campaign, arm, context, time. The first key of a plain dict is found by a walk over all that were
+        # deleted before it, which made every decision slower once there were many.
+        self._open: collections.OrderedDict[int, tuple[int, int, int, int]] = collections.OrderedDict()
         self._settings: dict[int, CampaignSettings] = {
             identifier: msgspec.json.decode(settings, type=CampaignSettings)
             for identifier, settings in execute("SELECT id, settings FROM campaigns")
@@ -142,7 +144,7 @@ class SQLiteTransactions:
         for sequence in (*self._rewards, *self._defaults):
             self._open.pop(sequence, None)
         while len(self._open) > MOST_OPEN:
-            del self._open[next(iter(self._open))]
+            self._open.popitem(last=False)
 
     def _insert(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert many rows by few statements: at the end of each, the thread that answers requests takes the lock."""

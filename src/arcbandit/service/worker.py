@@ -4,6 +4,7 @@ Questions are JSON, which carries whole numbers of any size as requests may have
 allocations are bytes. Each goes over standard input or output with its length, four bytes, before it.
 """
 
+import contextlib
 import logging
 import os
 import struct
@@ -20,7 +21,7 @@ from arcbandit.service.stores import open_reader
 log = logging.getLogger("arcbandit.service")
 
 STORE = "ARCBANDIT_WORKER_STORE"  # not an argument, for everybody may read these, and a URL may have a password
-NICENESS = 10  # the planner yields to requests where they share a core
+NICENESS = 19  # the planner yields to requests where they share a core
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -94,13 +95,24 @@ def serve(store: str, questions: BinaryIO, replies: BinaryIO) -> None:
         replies.flush()
 
 
+def stand_back() -> None:
+    """Leave Ctrl-C to the service, which ends this process itself, and let requests go first on a shared processor.
+
+    For Ctrl-C a group of its own is enough. A session of its own would undo the rest: Linux may share its processors
+    among sessions first, and how nice a process is counts within its session alone.
+    """
+    if sys.platform != "win32":  # which has neither
+        with contextlib.suppress(OSError):  # it leads a session, as in a test
+            os.setpgid(0, 0)
+        os.nice(NICENESS)
+
+
 def main() -> None:
     """Answer questions over standard input and output; whatever else prints goes to standard error."""
     warnings.simplefilter("ignore", ScaledProbabilitiesWarning)
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    if sys.platform != "win32":
-        os.nice(NICENESS)  # Windows has no such thing
+    stand_back()
     serve(os.environ[STORE], sys.stdin.buffer, replies)
 
 

@@ -78,7 +78,6 @@ class Worker:
                 stdout=asyncio.subprocess.PIPE,
                 limit=2**26,
                 env=self._environment,
-                start_new_session=True,  # Ctrl-C is for the service, which ends this process itself
             )
         process = self._process
         try:

@@ -40,30 +40,52 @@ def raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace):
     workspace.by_arm[ByArm.PRICE_AT_BOUND, arm] = price
 
 
+@kernel
+def is_basic(basis, arm, context):
+    """Whether a pair that is not a key fills a slot."""
+    basic = False
+    for slot in range(basis.slot_arm.shape[0]):
+        basic |= (basis.slot_arm[slot] == arm) & (basis.slot_context[slot] == context)
+    return basic
+
+
+@rare_kernel
+def best_nonbasic(program, basis, allowed, weight, context, workspace):
+    """The best nonbasic value of a context that has slots, and its arm: (-inf, -1) if there is none."""
+    best = -np.inf
+    chosen = -1
+    for arm in range(allowed.shape[0]):
+        if allowed[arm, context] and basis.key[context] != arm:
+            value = value_of(program, weight, arm, context, workspace)
+            if value > best and not is_basic(basis, arm, context):
+                best = value
+                chosen = arm
+    return best, chosen
+
+
 @rare_kernel
 def set_bound_of_context(program, basis, allowed, weight, context, workspace):
     """Set a context's bound to its best nonbasic value; return (reduced cost, arm), reduced cost 0 if none improves."""
-    best = -np.inf
-    chosen = -1
-    changed = program.changed[context]
-    for arm in range(allowed.shape[0]):
-        if changed:
+    n_arms = allowed.shape[0]
+    if program.changed[context]:
+        for arm in range(n_arms):
             workspace.by_arm[ByArm.REVENUE_SCALE, arm] = max(
                 workspace.by_arm[ByArm.REVENUE_SCALE, arm],
                 abs(program.revenue[arm, context] + program.lean[1] * program.root[arm, context]),
             )
-        if allowed[arm, context] and basis.key[context] != arm:
-            value = value_of(program, weight, arm, context, workspace)
-            if value > best:
-                basic = False
-                for slot in range(basis.slot_arm.shape[0]):
-                    if basis.slot_arm[slot] == arm and basis.slot_context[slot] == context:
-                        basic = True
-                if not basic:
-                    best = value
-                    chosen = arm
+        program.changed[context] = False
+    best = -np.inf
+    chosen = -1
+    key = basis.key[context]
+    # Most contexts have no slot: whether the best pair fills one is asked once, afterwards, which saves branches.
+    for arm in range(n_arms):
+        value = value_of(program, weight, arm, context, workspace)
+        is_better = (value > best) & (arm != key) & allowed[arm, context]
+        best = value if is_better else best
+        chosen = arm if is_better else chosen
+    if is_basic(basis, chosen, context):
+        best, chosen = best_nonbasic(program, basis, allowed, weight, context, workspace)
     workspace.by_context[ByContext.VALUE_BOUND, context] = best
-    program.changed[context] = False
     if chosen < 0:
         return 0.0, -1
     return pair_excess(program, basis, weight, chosen, context, workspace), chosen

@@ -38,6 +38,8 @@ Decide = Callable[[int], int]
 Update = Callable[[int, int, float], None]
 
 ROUNDS = 100_000  # of a run of the simulator on nu
+LATE_ROUNDS = 60_000  # by then, an average that nothing adds to has faded to nothing
+PRICED_OVER_BLP = 4.0  # times as long
 ROUNDS_BEFORE = 20_000  # after which the twin takes over: nothing is left to explore, and OPLP rarely falls back
 COMMON_ROUNDS = 300  # in which both are compared
 STEADY_PULLS = 1000  # of every pair
@@ -450,7 +452,30 @@ def _against(
     )
 
 
+def priced_over_blp(turns: int) -> Outcome:
+    """Rounds of PricedLP and of BLP on nu with every metric, late in a run: averages that fade must not slow it."""
+    instance = nu()
+    optimum = plan(instance)
+    learners = [CompiledLearner(instance, optimum, name, 0) for name in ("priced-lp", "blp")]
+    for learner in learners:
+        learner.play(LATE_ROUNDS)
+
+    def played(place: int, turn: int) -> float:
+        return seconds(lambda: learners[place].play(ROUNDS)) / ROUNDS
+
+    own, other = take_turns([partial(played, 0), partial(played, 1)], turns)
+    return Outcome(own, other, "BLP")
+
+
 WORKLOADS = (
+    Workload(
+        name="round-priced-lp",
+        summary="a round of PricedLP on nu, late in a run, against one of BLP",
+        run=priced_over_blp,
+        turns=15,
+        quick_turns=3,
+        requirement=Requirement(ratio=1.0 / PRICED_OVER_BLP),
+    ),
     _rounds("olp", Linprog, "linprog", ratio=1000),
     _rounds("olp", WarmHighs, "highs", ratio=100),
     _rounds("oplp", Linprog, "linprog", ratio=1000),

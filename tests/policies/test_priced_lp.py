@@ -334,6 +334,23 @@ def play_quietly(policy, rounds):
         policy.update(t % 3, decision.arm, float(NU.mean_rewards[policy.arms.index(decision.arm), t % 3]))
 
 
+@pytest.mark.slow
+def test_averages_fade_to_zero_and_no_further():
+    """Processors take a hundred times as long for numbers next to zero, and 0.98^t gets there by round 36,000."""
+    rounds = 45_000
+    rng = np.random.default_rng(3)
+    contexts = rng.choice(NU.n_contexts, rounds, p=NU.context_probabilities).tolist()
+    noise = rng.standard_normal(rounds).tolist()
+    policy = PricedLP(NU.revenue_floors, NU.context_probabilities, noise_scale=1.0, seed=3)
+    for context, shock in zip(contexts, noise, strict=True):
+        arm = policy.decide(context).arm
+        policy.update(context, arm, NU.mean_rewards[arm, context] + shock)
+    memory = policy.learner.memory
+    for kept in (memory.by_pair[ByPairRow.PLAN], memory.by_floor[ByFloor.PRICE], memory.totals):
+        assert not ((kept != 0.0) & (np.abs(kept) < 1e-200)).any()
+    assert (memory.by_pair[ByPairRow.PLAN] == 0.0).any()
+
+
 class TestWhatItReports:
     def test_floors_out_of_reach_are_told(self):
         policy = PricedLP(noise_scale=0.05).for_instance(OUT_OF_REACH, seed=1)

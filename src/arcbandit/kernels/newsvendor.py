@@ -17,7 +17,8 @@ LEAST_MARGIN = -2.5  # in standard errors
 MOST_MARGIN = 2.5  # at a weight of 1
 MOST_PROBABILITY = 0.5 * math.erfc(-MOST_MARGIN * ROOT_HALF)
 MARGIN_PER_DECADE = 0.5  # of the weight
-CLOSE_ENOUGH = 1e-9  # Newton's steps get this small one step before the last
+# How far the last of Newton's steps may move the probability of a floor: what it leaves is of the order of its square.
+CLOSE_ENOUGH = 1e-5
 MOST_STEPS = 100
 
 
@@ -41,28 +42,45 @@ def margin_of(price, q, most, most_probability):
     return max(LEAST_MARGIN, normal_quantile(max(kept, 1e-9)))
 
 
+@kernel
+def moves_by(price, z, most):
+    """How much a margin moves per unit of q, at a price over v: not at all at its limits."""
+    return -price / normal_density(z) if LEAST_MARGIN < z < most else 0.0
+
+
 @rare_kernel
-def common_quantile(prices, errors, cost, weight, start, most, most_probability):
-    """q, for prices and standard errors of shape (M,), found from `start`; 1/2 if no floor has a price and an error."""
+def write_margins(prices, errors, floors, cost, weight, start, margins):
+    """Write z of each floor, 0 for a row without one, all of shape (M,); return q, which is looked for from `start`.
+
+    A floor without a price has the largest margin, which costs nothing. One that was taken back may have a price for a
+    while. If no floor has a price and an error, q is 1/2.
+    """
+    most, most_probability = most_margin(weight)
+    n_rows = floors.shape[0]
     spread = 0.0
-    for row in range(prices.shape[0]):
+    dearest = 0.0
+    for row in range(n_rows):
         spread += (prices[row] * errors[row]) ** 2
-    if not spread > 0.0:
-        return 0.5
+        dearest = max(dearest, prices[row])
+    is_search = spread > 0.0
     spread = math.sqrt(spread)
+    q = start if is_search and 0.0 < start < 1.0 else 0.5
     low = 0.0
     high = 1.0
     longest = 1.0
-    q = start if 0.0 < start < 1.0 else 0.5
+    step = 0.0
     for _ in range(MOST_STEPS):
         total = cost
         slope = 0.0
-        for row in range(prices.shape[0]):
+        for row in range(n_rows):
+            price = prices[row] / weight
+            z = margin_of(price, q, most, most_probability)
+            margins[row] = z if floors[row] != NO_FLOOR else 0.0
             if prices[row] > 0.0:
-                z = margin_of(prices[row] / weight, q, most, most_probability)
                 total += prices[row] * errors[row] * z
-                if LEAST_MARGIN < z < most:
-                    slope -= prices[row] * errors[row] * (prices[row] / weight) / normal_density(z)
+                slope += prices[row] * errors[row] * moves_by(price, z, most)
+        if not is_search:
+            return q
         total /= spread
         excess = normal_probability(total) - q
         # The excess falls as q rises.
@@ -72,27 +90,17 @@ def common_quantile(prices, errors, cost, weight, start, most, most_probability)
             high = q
         step = excess / (1.0 - normal_density(total) * slope / spread)
         # At the limits of margins Newton's steps may go back and forth; those that do not get shorter are not taken.
-        if low <= q + step <= high and abs(step) <= 0.5 * longest:
-            longest = abs(step)
-            q += step
-            if longest <= CLOSE_ENOUGH:
-                break
-        else:
+        if not (low <= q + step <= high and abs(step) <= 0.5 * longest):
             longest = high - low
-            q = 0.5 * (low + high)
-    return q
-
-
-@rare_kernel
-def write_margins(prices, errors, floors, cost, weight, start, margins):
-    """Write z of each floor, 0 for a row without one, all of shape (M,); return q.
-
-    A floor without a price has the largest margin, which costs nothing.
-    """
-    most, most_probability = most_margin(weight)
-    q = common_quantile(prices, errors, cost, weight, start, most, most_probability)
-    for row in range(floors.shape[0]):
-        margins[row] = 0.0
-        if floors[row] != NO_FLOOR:
-            margins[row] = margin_of(prices[row] / weight, q, most, most_probability)
+            step = 0.5 * (low + high) - q
+        else:
+            longest = abs(step)
+        q += step
+        if longest * dearest <= CLOSE_ENOUGH * weight:
+            break
+    # The margins are those of the q before: the rest of the way they go with it.
+    for row in range(n_rows):
+        if prices[row] > 0.0 and floors[row] != NO_FLOOR:
+            z = margins[row]
+            margins[row] = min(max(z + moves_by(prices[row] / weight, z, most) * step, LEAST_MARGIN), most)
     return q

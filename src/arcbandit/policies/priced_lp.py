@@ -39,6 +39,9 @@ ROUNDS_BETWEEN = 50  # and from here on after so many
 BONUS_HEAD_START = 1e-6
 MEAN_HEAD_START = 1e-2
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
+# Averages this small are zero. They would shrink for ever otherwise, and processors are slow with numbers next to zero:
+# from round 35,000 on, every round took twice as long.
+LEAST_AVERAGE = 1e-30
 
 
 class ByPairRow(enum.IntEnum):
@@ -72,13 +75,14 @@ class PairScratch(enum.IntEnum):
 
     MEAN = 0  # shrunk
     PULLS = 1  # n + tau
-    REVENUE = 2  # the mean less its share of the margin
-    BONUS = 3
+    INVERSE = 2  # of that, as dividing takes long
+    REVENUE = 3  # the mean less its share of the margin
+    BONUS = 4
     # sqrt(2 log(1 + N / n) / n), with the n and N that it was computed from: few change from round to round.
-    REACH = 4
-    REACH_PULLS = 5
-    REACH_VISITS = 6
-    VISITS = 7  # N of each context, in the first row
+    REACH = 5
+    REACH_PULLS = 6
+    REACH_VISITS = 7
+    VISITS = 8  # N of each context, in the first row
 
 
 class FloorScratch(enum.IntEnum):
@@ -122,7 +126,8 @@ def write_means(learner):
     """Write the shrunk means, their pulls, and the revenues that the floors count: less their share of the margin."""
     by_pair, memory = learner.statistics.by_pair, learner.memory
     mean, pulls = memory.scratch_by_pair[PairScratch.MEAN], memory.scratch_by_pair[PairScratch.PULLS]
-    revenue, plan = memory.scratch_by_pair[PairScratch.REVENUE], memory.by_pair[ByPairRow.PLAN]
+    inverses, revenue = memory.scratch_by_pair[PairScratch.INVERSE], memory.scratch_by_pair[PairScratch.REVENUE]
+    plan = memory.by_pair[ByPairRow.PLAN]
     weights = learner.problem.context_probabilities
     noise = learner.settings[0].noise_scale ** 2
     centre = memory.totals[Total.CENTRE]
@@ -137,13 +142,14 @@ def write_means(learner):
             own = by_pair[ByPair.MEAN, arm, context]
             # A pair never played has n = 0 and a mean of 0.
             total = n + prior
-            share = prior / total
-            shrunk = own + share * (centre - own)
+            inverse = 1.0 / total
+            shrunk = own + prior * inverse * (centre - own)
             if n == 0.0:
                 shrunk += head_start * (arm * n_contexts + context)
             pulls[arm, context] = total
+            inverses[arm, context] = inverse
             mean[arm, context] = shrunk
-            revenue[arm, context] = shrunk - taken * weights[context] * plan[arm, context] / total
+            revenue[arm, context] = shrunk - taken * weights[context] * plan[arm, context] * inverse
 
 
 @kernel
@@ -191,11 +197,12 @@ def reach_of(learner, arm, context):
     ):
         scratch[PairScratch.REACH_PULLS, arm, context] = pulls
         scratch[PairScratch.REACH_VISITS, arm, context] = visits
-        scratch[PairScratch.REACH, arm, context] = math.sqrt(2.0 * math.log(1.0 + visits / pulls) / pulls)
+        inverse = scratch[PairScratch.INVERSE, arm, context]
+        scratch[PairScratch.REACH, arm, context] = math.sqrt(2.0 * math.log(1.0 + visits * inverse) * inverse)
     return scratch[PairScratch.REACH, arm, context]
 
 
-@rare_kernel
+@kernel
 def write_bonus(learner, t, exploration, whole):
     """Write (1 + price of the arm's floors) times a radius: `exploration` times the usual one, or the `whole` one."""
     scratch = learner.memory.scratch_by_pair
@@ -203,6 +210,7 @@ def write_bonus(learner, t, exploration, whole):
     n_arms, n_contexts = learner.allocation.shape
     noise_scale = learner.settings[0].noise_scale
     logarithm = 0.0  # that few rounds need
+    step = BONUS_HEAD_START / learner.allocation.size
     write_visits(learner, t)
     for arm in range(n_arms):
         factor = (1.0 + prices[arm]) * exploration * noise_scale
@@ -210,11 +218,11 @@ def write_bonus(learner, t, exploration, whole):
             if whole or learner.statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
                 if logarithm == 0.0:
                     logarithm = 2.0 * math.log(2.0 * learner.allocation.size * t)
-                reach = math.sqrt(logarithm / scratch[PairScratch.PULLS, arm, context])
+                reach = math.sqrt(logarithm * scratch[PairScratch.INVERSE, arm, context])
             else:
                 reach = reach_of(learner, arm, context)
-            head_start = BONUS_HEAD_START * (arm * n_contexts + context) / learner.allocation.size
-            scratch[PairScratch.BONUS, arm, context] = factor * reach * (1.0 + head_start)
+            head_start = 1.0 + step * (arm * n_contexts + context)
+            scratch[PairScratch.BONUS, arm, context] = factor * reach * head_start
 
 
 @kernel
@@ -260,6 +268,13 @@ def plan_first(learner, t):
 
 
 @kernel
+def moved(average, share, target):
+    """An average after it moved by `share` of the way to a target."""
+    after = average + share * (target - average)
+    return after if abs(after) > LEAST_AVERAGE else 0.0
+
+
+@kernel
 def share_of_round(learner, t):
     """The share of this plan in the averages: that of all rounds since the last one, which it stands for."""
     share = learner.dials[0].price_memory
@@ -272,22 +287,23 @@ def share_of_round(learner, t):
 def keep_plan(learner, share):
     """Move the averages of plan and prices towards the first program's, and write the standard errors that follow."""
     planner, memory, problem = learner.planner, learner.memory, learner.problem
-    plan, pulls = memory.by_pair[ByPairRow.PLAN], memory.scratch_by_pair[PairScratch.PULLS]
+    plan, inverses = memory.by_pair[ByPairRow.PLAN], memory.scratch_by_pair[PairScratch.INVERSE]
     weights, errors = problem.context_probabilities, memory.by_floor[ByFloor.ERROR]
     n_arms, n_contexts = plan.shape
     for row in range(errors.shape[0]):
-        moved = memory.scratch_by_floor[FloorScratch.PRICE, row] - memory.by_floor[ByFloor.PRICE, row]
-        memory.by_floor[ByFloor.PRICE, row] += share * moved
+        price = memory.by_floor[ByFloor.PRICE, row]
+        memory.by_floor[ByFloor.PRICE, row] = moved(price, share, memory.scratch_by_floor[FloorScratch.PRICE, row])
         errors[row] = 0.0
     for arm in range(n_arms):
         for context in range(n_contexts):
-            plan[arm, context] *= 1.0 - share
+            kept = plan[arm, context] * (1.0 - share)
+            plan[arm, context] = kept if kept > LEAST_AVERAGE else 0.0
     add_shares(basis_of(planner, SoftPlace.FIRST), planner.workspace, share, plan)
     for arm in range(n_arms):
         variance = 0.0
         for context in range(n_contexts):
             played = weights[context] * plan[arm, context]
-            variance += played * played / pulls[arm, context]
+            variance += played * played * inverses[arm, context]
         for place in range(problem.arm_rows.shape[1]):
             row = problem.arm_rows[arm, place] - 1
             if row >= 0:
@@ -410,9 +426,9 @@ def plan_second(learner, t, earned):
 def index_of(learner, prices, arm, context, radii):
     """What a pair is worth at prices of arms, shape (K,), by its mean and `radii` over the root of its plays."""
     memory = learner.memory
-    pulls = memory.scratch_by_pair[PairScratch.PULLS, arm, context]
+    inverse = memory.scratch_by_pair[PairScratch.INVERSE, arm, context]
     mean = memory.scratch_by_pair[PairScratch.MEAN, arm, context]
-    return (1.0 + prices[arm]) * (mean + radii / math.sqrt(pulls))
+    return (1.0 + prices[arm]) * (mean + radii * math.sqrt(inverse))
 
 
 @kernel
@@ -426,7 +442,7 @@ def has_few(learner, least):
     return few
 
 
-@rare_kernel
+@kernel
 def hold_counts(learner, t, least):
     """In contexts with pairs that have too few plays, and could be worth one, play one of these.
 
@@ -481,7 +497,7 @@ def allocate(learner, context, t, stream):
     else:
         outcome, cost = plan_second(learner, t, earned)
     totals = memory.totals
-    totals[Total.EXPLORING] += share * (cost - totals[Total.EXPLORING])
+    totals[Total.EXPLORING] = moved(totals[Total.EXPLORING], share, cost)
     totals[Total.QUANTILE] = write_margins(
         memory.by_floor[ByFloor.PRICE],
         memory.by_floor[ByFloor.ERROR],

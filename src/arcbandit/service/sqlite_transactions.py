@@ -239,7 +239,7 @@ class SQLiteTransactions:
 
     def _record_reward(self, campaign: int, reward: RewardDraft) -> Verdict:
         row: tuple[Any, ...] | None = None
-        if reward.sequence in self._open:
+        if reward.sequence is not None and reward.sequence in self._open:
             row = (*self._open[reward.sequence], None, None, reward.sequence)
         elif reward.sequence is not None:
             row = self._connection.execute(f"{FIND_STANDING} WHERE d.sequence = ?", (reward.sequence,)).fetchone()

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import arcbandit
-from arcbandit.compilation.cache import CACHE_VARIABLE, cache_root
 from tests.docstrings import ROOT
 
 VERSION = arcbandit.__version__
@@ -16,7 +15,10 @@ PLAYING = 300  # seconds, for a command that may compile
 
 
 class Environment:
-    """A virtual environment; pip finds the built files in `dist`, and versions of all others in the lock."""
+    """A virtual environment; pip finds the built files in `dist`, and versions of all others in the lock.
+
+    Its home folder is its own, and so is what it compiles: kernels are kept by the place that they are installed in.
+    """
 
     def __init__(self, folder: Path, dist: Path) -> None:
         self.home = folder / "home"
@@ -26,7 +28,9 @@ class Environment:
         constraints = folder / "constraints.txt"
         pins = (ROOT / "requirements.lock").read_text("utf-8")
         constraints.write_text(f"{pins}arcbandit=={VERSION}\n", encoding="utf-8")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ARCBANDIT"))}
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ARCBANDIT", "XDG"))
+        }
         self.variables = inherited | {
             "PATH": os.pathsep.join([str(self._bin), os.environ["PATH"]]),
             "HOME": str(self.home),
@@ -37,7 +41,6 @@ class Environment:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_COMPILE": "1",  # what is imported is compiled then; most never is
             "PIP_QUIET": "1",
-            CACHE_VARIABLE: str(cache_root()),  # kernels that the other tests have compiled
             "COLUMNS": "120",
         }
 

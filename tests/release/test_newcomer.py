@@ -35,7 +35,6 @@ OWN_TESTS = [
     "tests/test_planner.py",
     "tests/test_public_names.py",
     "tests/test_release.py",
-    "tests/test_showing.py",
     "tests/cli/test_examples.py",
     "tests/cli/test_instances.py",
     "tests/cli/test_plan.py",

@@ -39,8 +39,7 @@ PLANNING = ("OLP", "OPLP", "BLP", "ThompsonLP", "Greedy")
 HORIZONS = {1.0: 20, 0.1: 50, 0.01: 100, 0.001: 100, 0.00016: 100}
 SHORTEST = 16
 FIRST = 100  # growth is net of these rounds, in which most plays are forced
-# These plan several times as slowly, and get this part of the epochs.
-FEWER_EPOCHS = {"thompson-lp": 4, "priced-lp": 4}
+FEWER_EPOCHS = {"thompson-lp": 4}  # it plans several times as slowly, and gets this part of the epochs
 # An exponent is not below 1/2 if its interval reaches this.
 LEAST_EXPONENT = 0.4
 NEAR_ROOT = (0.4, 0.7)  # for R + V from T/10 to T, with instances of their own

@@ -93,3 +93,39 @@ def test_dear_floors_have_the_least_margin():
     assert margins[0] == -2.5
     margins_of(np.array([1.0]), np.array([0.0]), np.array([1.0]), 0.0, 1.0, 0.5, margins)
     assert margins[0] == pytest.approx(0.0, abs=1e-12)  # without an error q is 1/2
+
+
+def quantile_by_halving(prices, errors, cost, weight, most):
+    """q, where its defining equation changes sign."""
+    spread = math.sqrt(((prices * errors) ** 2).sum())
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        q = 0.5 * (low + high)
+        total = cost + sum(p * s * margin_by_quantile(p / weight, q, most) for p, s in zip(prices, errors, strict=True))
+        low, high = (q, high) if NORMAL.cdf(total / spread) > q else (low, q)
+    return low
+
+
+def margin_by_quantile(price, q, most):
+    """z of a floor, within its limits."""
+    missed = price * q
+    if missed <= NORMAL.cdf(-most):
+        return most
+    return -LIMIT if missed >= NORMAL.cdf(LIMIT) else -NORMAL.inv_cdf(missed)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_any_prices_errors_weights_and_starts(seed):
+    """Where violations are dear, margins lie far out, where a little of q is much of a margin."""
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        count, weight = int(rng.integers(1, 6)), 10 ** rng.uniform(-3, 6)
+        prices, errors = 10 ** rng.uniform(-6, 4.2, count), 10 ** rng.uniform(-6, 2, count)
+        cost = 10 ** rng.uniform(-8, 2) * (rng.random() < 0.5)
+        start = rng.choice([0.5, rng.random(), 0.0, 1.0, 1e-12])
+        most = LIMIT + 0.5 * max(math.log10(weight), 0.0)
+        margins = np.zeros(count)
+        margins_of(prices, errors, np.ones(count), cost, weight, start, margins)
+        q = quantile_by_halving(prices, errors, cost, weight, most)
+        expected = [margin_by_quantile(price / weight, q, most) for price in prices]
+        assert margins == pytest.approx(expected, abs=1e-6)

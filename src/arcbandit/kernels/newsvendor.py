@@ -17,7 +17,8 @@ LEAST_MARGIN = -2.5  # in standard errors
 MOST_MARGIN = 2.5  # at a weight of 1
 MOST_PROBABILITY = 0.5 * math.erfc(-MOST_MARGIN * ROOT_HALF)
 MARGIN_PER_DECADE = 0.5  # of the weight
-# How far the last of Newton's steps may move the probability of a floor: what it leaves is of the order of its square.
+# How far the last of Newton's steps may move the probability that a floor is met, and that of a miss relative to
+# itself, as it is small where violations are dear. What the step leaves is of the order of its square.
 CLOSE_ENOUGH = 1e-5
 MOST_STEPS = 100
 
@@ -96,7 +97,7 @@ def write_margins(prices, errors, floors, cost, weight, start, margins):
         else:
             longest = abs(step)
         q += step
-        if longest * dearest <= CLOSE_ENOUGH * weight:
+        if longest * max(dearest * q, weight) <= CLOSE_ENOUGH * weight * q:
             break
     # The margins are those of the q before: the rest of the way they go with it.
     for row in range(n_rows):

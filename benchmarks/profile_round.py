@@ -18,6 +18,7 @@ from arcbandit.kernels.dual_step import most_negative
 from arcbandit.kernels.elimination import factorise, is_peeled
 from arcbandit.kernels.entering import best_pair, price_rows
 from arcbandit.kernels.evaluation import evaluate_prices, evaluate_shares
+from arcbandit.kernels.marks import UNCHANGED, mark_pair
 from arcbandit.kernels.planner import Place
 from arcbandit.kernels.planning import find_plan
 from arcbandit.kernels.program import Basis, Count, PlanStatus, Program
@@ -81,15 +82,15 @@ def repeat(step, times, world, learner, statistics, meters, first_round):
         elif step == FACTORISE:
             total += factorise(program, basis, workspace)
         elif step == SHARES:
-            statistics.changed[context] = True
+            mark_pair(statistics.changed, basis.key[context], context)
             evaluate_shares(program, basis, is_peeled(workspace), workspace)
-            statistics.changed[context] = False
+            statistics.changed[context] = UNCHANGED
         elif step == PRICES:
             evaluate_prices(program, basis, 1.0, 0.0, is_peeled(workspace), workspace)
         elif step == NEGATIVE:
             total += most_negative(basis, workspace)
         elif step == PAIRS:
-            statistics.changed[context] = True
+            mark_pair(statistics.changed, basis.key[context], context)
             excess, _, _ = best_pair(program, basis, problem.available, 1.0, workspace)
             total += excess
         elif step == SURPLUSES:
@@ -108,7 +109,7 @@ def repeat(step, times, world, learner, statistics, meters, first_round):
             arm = basis.key[context]
             record_reward(statistics, arm, context, statistics.by_pair[ByPair.MEAN, arm, context])
         elif step == PLAN:
-            statistics.changed[context] = True
+            mark_pair(statistics.changed, basis.key[context], context)
             status = find_plan(program, basis, True, workspace.counts[Count.BOUNDS_OF], workspace, allocation)
             total += 1.0 if status == PlanStatus.OPTIMAL else 0.0
     return total

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from arcbandit.kernels.keys import FEW_CONTEXTS
+from arcbandit.kernels.marks import CHANGED
 from arcbandit.kernels.program import SOMEBODY, Basis, ByRow, Count, PlanStatus, make_basis, make_workspace
 from arcbandit.planning import assemble_program
+from tests.kernels.marking import mark_pair
 from tests.kernels.modes import COMPILED
 from tests.kernels.plan_kernel import plan_kernel
 
@@ -38,10 +40,10 @@ def move(rng, program, floors):
         arm, context = rng.integers(program.objective.shape[0]), rng.integers(program.objective.shape[1])
         program.objective[arm, context] = rng.random()
         program.root[arm, context] *= 0.9
-        program.changed[context] = True
+        mark_pair(program.changed, arm, context)
     if rng.random() < 0.1:
         program.objective[:] *= rng.choice([0.5, 2.0])
-        program.changed[:] = True
+        program.changed[:] = CHANGED
     if rng.random() < 0.1:
         program.floors[:] = floors * rng.choice([0.8, 1.0, 10.0], p=[0.5, 0.3, 0.2])
 

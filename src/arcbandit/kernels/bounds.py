@@ -7,6 +7,7 @@ since then could have used up its distance from the key's value.
 import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.marks import ONE_ARM, UNCHANGED
 from arcbandit.kernels.program import DRIFT_ALLOWED, SOMEBODY, ByArm, ByContext, ByRow, Count, Scalar
 from arcbandit.kernels.reduced_costs import pair_excess, value_of
 from arcbandit.kernels.scales import measure_scales
@@ -63,17 +64,41 @@ def best_nonbasic(program, basis, allowed, weight, context, workspace):
     return best, chosen
 
 
+@kernel
+def take_in_sizes(program, arm, context, workspace):
+    """Raise the sizes that bounds are kept by to those of a pair."""
+    root = program.root[arm, context]
+    revenue = abs(program.revenue[arm, context] + program.lean[1] * root)
+    workspace.by_arm[ByArm.REVENUE_SCALE, arm] = max(workspace.by_arm[ByArm.REVENUE_SCALE, arm], revenue)
+    # It grows where rewards are forgotten.
+    workspace.scalars[Scalar.LARGEST_ROOT] = max(workspace.scalars[Scalar.LARGEST_ROOT], abs(root))
+
+
+@kernel
+def take_in_pair(program, basis, allowed, weight, context, workspace):
+    """Raise a context's bound to the value of the only pair that changed there, if that is nonbasic; unmark it.
+
+    If the value fell, the bound is higher than it need be: then the context is looked at when that leaves a doubt.
+    """
+    arm = np.int64(program.changed[context]) - ONE_ARM
+    program.changed[context] = UNCHANGED
+    take_in_sizes(program, arm, context, workspace)
+    value = value_of(program, weight, arm, context, workspace)
+    bound = workspace.by_context[ByContext.VALUE_BOUND, context]
+    # One branch is foretold more often than three.
+    is_higher = (value > bound) & (arm != basis.key[context]) & allowed[arm, context]
+    if is_higher and not is_basic(basis, arm, context):
+        workspace.by_context[ByContext.VALUE_BOUND, context] = value
+
+
 @rare_kernel
 def set_bound_of_context(program, basis, allowed, weight, context, workspace):
     """Set a context's bound to its best nonbasic value; return (reduced cost, arm), reduced cost 0 if none improves."""
     n_arms = allowed.shape[0]
-    if program.changed[context]:
+    if program.changed[context] != UNCHANGED:
         for arm in range(n_arms):
-            workspace.by_arm[ByArm.REVENUE_SCALE, arm] = max(
-                workspace.by_arm[ByArm.REVENUE_SCALE, arm],
-                abs(program.revenue[arm, context] + program.lean[1] * program.root[arm, context]),
-            )
-        program.changed[context] = False
+            take_in_sizes(program, arm, context, workspace)
+        program.changed[context] = UNCHANGED
     best = -np.inf
     chosen = -1
     key = basis.key[context]
@@ -111,7 +136,7 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
             measure_scales(program, False, workspace)
         for context in range(basis.key.shape[0]):
             workspace.by_context[ByContext.VALUE_BOUND, context] = -np.inf
-            program.changed[context] = False
+            program.changed[context] = UNCHANGED
         for arm in range(n_arms):
             raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace)
         workspace.scalars[Scalar.OBJECTIVE_LEAN_AT_BOUND] = program.lean[0]

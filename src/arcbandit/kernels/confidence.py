@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.marks import make_marks, mark_pair
 
 
 class ByPair(enum.IntEnum):
@@ -22,7 +23,7 @@ class Statistics(NamedTuple):
 
     by_pair: np.ndarray  # float64, shape (3, K, C): pulls n, mean reward, n^(-1/2) (0 for a pair never played)
     context_counts: np.ndarray  # float64, shape (C,)
-    changed: np.ndarray  # bool, shape (C,): whether a pair changed since the planner last looked
+    changed: np.ndarray  # uint8, shape (C,): which pair changed since the planner last looked, as in `marks`
     dropped: np.ndarray  # bool, shape (C,): whether nothing is decided there any more, so nothing is to be explored
 
 
@@ -34,7 +35,7 @@ def make_statistics(n_arms: int, n_contexts: int) -> Statistics:
     return Statistics(
         by_pair,
         context_counts=np.zeros(n_contexts),
-        changed=np.zeros(n_contexts, dtype=np.bool_),
+        changed=make_marks(n_contexts),
         dropped=np.zeros(n_contexts, dtype=np.bool_),
     )
 
@@ -47,7 +48,7 @@ def record_reward(statistics, arm, context, reward):
     statistics.by_pair[ByPair.PULLS, arm, context] = pulls
     statistics.by_pair[ByPair.MEAN, arm, context] = mean + (reward - mean) / pulls
     statistics.by_pair[ByPair.INVERSE_ROOT, arm, context] = 1.0 / math.sqrt(pulls)
-    statistics.changed[context] = True
+    mark_pair(statistics.changed, arm, context)
 
 
 @kernel

@@ -1,7 +1,8 @@
 """Choosing the column that enters the basis in a primal step, by its reduced cost."""
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.bounds import FEW_PAIRS, refresh_bounds, set_bound_of_context
+from arcbandit.kernels.bounds import FEW_PAIRS, refresh_bounds, set_bound_of_context, take_in_pair
+from arcbandit.kernels.marks import ONE_ARM, UNCHANGED
 from arcbandit.kernels.program import PRICING_TOLERANCE, ByContext, ByRow, Column, Order
 from arcbandit.kernels.reduced_costs import (
     key_value_beyond_rounding,
@@ -40,8 +41,11 @@ def best_pair(program, basis, allowed, weight, workspace):
     chosen = -1
     where = -1
     for context in range(basis.key.shape[0]):
+        if program.changed[context] >= ONE_ARM:
+            take_in_pair(program, basis, allowed, weight, context, workspace)
         value = value_of_key(program, basis, weight, context, workspace)
-        if value <= workspace.by_context[ByContext.VALUE_BOUND, context] + off or program.changed[context]:
+        bound = workspace.by_context[ByContext.VALUE_BOUND, context] + off
+        if value <= bound or program.changed[context] != UNCHANGED:
             excess, arm = set_bound_of_context(program, basis, allowed, weight, context, workspace)
             if excess > best:
                 best = excess

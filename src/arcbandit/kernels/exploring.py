@@ -16,6 +16,7 @@ from arcbandit.kernels.evaluation import evaluate
 from arcbandit.kernels.exploring_prices import best_pair_exploring, stand_in
 from arcbandit.kernels.exploring_scales import write_scales
 from arcbandit.kernels.keys import FEW_CONTEXTS, add_key, look_up_key
+from arcbandit.kernels.marks import UNCHANGED
 from arcbandit.kernels.planning import open_rows
 from arcbandit.kernels.primal_step import blocking_column, move_along
 from arcbandit.kernels.program import RATIO_TOLERANCE, ByArm, ByContext, ByRow, Count, Scalar
@@ -31,8 +32,8 @@ def take_in_changes(statistics, available, weights, coefficients, unplayed, work
     """Bring what is kept up to date with the contexts that are marked as changed, and unmark them."""
     means, roots = coefficients[0], coefficients[1]
     for context in range(available.shape[1]):
-        if statistics.changed[context]:
-            statistics.changed[context] = False
+        if statistics.changed[context] != UNCHANGED:
+            statistics.changed[context] = UNCHANGED
             unplayed.bounds[Bound.VALUE, context] = np.inf
             unplayed.by_context[OfContext.KEY, context] = KeyState.UNKNOWN
             for arm in range(available.shape[0]):

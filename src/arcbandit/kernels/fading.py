@@ -12,6 +12,7 @@ import numpy as np
 
 from arcbandit.compilation.compile import rare_kernel
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.marks import CHANGED
 
 # A count that went on falling would make bounds so wide that they drown all others. At this one they are 32 times as
 # wide as after a single reward.
@@ -48,7 +49,7 @@ def fade(statistics, by_context, share):
                 statistics.by_pair[ByPair.PULLS, arm, context] = pulls
                 statistics.by_pair[ByPair.INVERSE_ROOT, arm, context] = 1.0 / math.sqrt(pulls)
     for context in range(n_contexts):
-        statistics.changed[context] = True
+        statistics.changed[context] = CHANGED
         seen = share * by_context[context]
         by_context[context] = seen if seen > LEAST_SEEN else 0.0
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from arcbandit.compilation.compile import kernel
+from arcbandit.kernels.marks import UNCHANGED
 from arcbandit.kernels.program import ByArm, ByContext, Count
 
 FEW_CONTEXTS = 64  # up to here it is faster to look up all keys than to keep sums over them
@@ -50,7 +51,7 @@ def look_up_keys(program, basis, workspace):
         workspace.counts[Count.KEYS_KEPT] = 1
         return
     for context in range(n_contexts):
-        if program.changed[context]:
+        if program.changed[context] != UNCHANGED:
             revenue_sum[look_up_key(program, basis, context, workspace)] = np.nan
     for arm in range(revenue_sum.shape[0]):
         if math.isnan(revenue_sum[arm]):

@@ -19,6 +19,7 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.marks import make_marks
 from arcbandit.kernels.planner import Planner, planner_state, restore_planner
 from arcbandit.kernels.program import NO_FLOOR
 
@@ -54,7 +55,7 @@ class Ledger(NamedTuple):
     account: np.ndarray  # float64, by Account
     by_floor: np.ndarray  # float64, by LedgerRow, shape (3, M)
     planner: Planner  # of LP(UCB, UCB)
-    changed: np.ndarray  # bool, shape (C,), as that of statistics
+    changed: np.ndarray  # uint8, shape (C,), as that of statistics
     progress: np.ndarray  # int64, as that of a learner
     allocation: np.ndarray  # float64, shape (K, C): the plan of LP(UCB, UCB)
 
@@ -66,7 +67,7 @@ def make_ledger(planner: Planner, n_rows: int, progress: Any) -> Ledger:
         account=np.zeros(len(Account)),
         by_floor=np.zeros((len(LedgerRow), n_rows)),
         planner=planner,
-        changed=np.zeros(shape[1], dtype=np.bool_),
+        changed=make_marks(shape[1]),
         progress=np.zeros_like(progress),
         allocation=np.zeros(shape),
     )

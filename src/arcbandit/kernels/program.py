@@ -165,7 +165,7 @@ class Program(NamedTuple):
     root: np.ndarray  # shape (K, C)
     lean: np.ndarray  # x and y, shape (2,)
     weights: np.ndarray  # p, shape (C,)
-    changed: np.ndarray  # bool, shape (C,): whether a pair of the context changed since its bounds were set
+    changed: np.ndarray  # uint8, shape (C,): which pair changed since bounds and keys were set, as in `marks`
     available: np.ndarray  # bool, shape (K, C)
     floors: np.ndarray  # r, NO_FLOOR for a row that asks for nothing, shape (M,)
     # int64, shape (K, R): rows of an arm, m + 1 for sign 1, -(m + 1) for -1, 0 for none; R = 1 if row k is arm k's

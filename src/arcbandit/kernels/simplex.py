@@ -11,6 +11,7 @@ from arcbandit.kernels.basic_columns import write_least
 from arcbandit.kernels.dual_step import dual_entering, most_negative, prepare_dual_row
 from arcbandit.kernels.entering import improving_column, may_improve
 from arcbandit.kernels.evaluation import evaluate
+from arcbandit.kernels.marks import mark_pair
 from arcbandit.kernels.primal_step import blocking_column, move_along
 from arcbandit.kernels.program import RATIO_TOLERANCE, ByArm, ByRow, Count, PlanStatus
 
@@ -21,7 +22,7 @@ STALLED_PIVOTS = 20
 def replace(program, basis, leaving, arm, context, kept, workspace, allocation):
     """Exchange the basic column at position `leaving` for (arm, context).
 
-    The context that loses a pair is marked as changed, for its bound does not cover that pair, and the sums over a key
+    The pair that leaves is marked as changed, for the bound of its context does not cover it, and the sums over a key
     that leaves are marked as out of date. If `allocation` is `kept`, the pair that leaves is removed from it, and the
     context's key has a share of 1 until slots are written.
     """
@@ -43,7 +44,7 @@ def replace(program, basis, leaving, arm, context, kept, workspace, allocation):
         basis.slot_arm[slot] = arm
         basis.slot_context[slot] = context
     if emptied >= 0:
-        program.changed[emptied] = True
+        mark_pair(program.changed, left, emptied)
         if kept:
             allocation[left, emptied] = 0.0
             allocation[basis.key[emptied], emptied] = 1.0

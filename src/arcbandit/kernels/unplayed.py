@@ -13,6 +13,7 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.marks import UNCHANGED
 
 # What rounding may do to a sum of a few terms, relative to their sizes.
 ROUNDING = 1e-12
@@ -214,7 +215,7 @@ def keep_unplayed(statistics, available, weights, factor, unplayed):
     for context in range(n_contexts):
         unplayed.by_context[OfContext.UNPLAYED, context] = 0
         unplayed.scalars[Kept.LARGEST_WEIGHT] = max(unplayed.scalars[Kept.LARGEST_WEIGHT], weights[context])
-        statistics.changed[context] = False
+        statistics.changed[context] = UNCHANGED
     for arm in range(n_arms):
         size = 0.0
         for context in range(n_contexts):
@@ -243,7 +244,7 @@ def note_played(statistics, available, weights, unplayed, arm, context):
     top = arm_places[ArmPlace.TOP, arm]
     if top < 0:
         arm_places[ArmPlace.TOP, arm] = context
-    elif top == context or statistics.changed[top]:
+    elif top == context or statistics.changed[top] != UNCHANGED:
         by_arm[OfArm.SECOND, arm] = math.inf  # the pair at the top may not dominate others any more
     elif not is_dominated(statistics, arm, context, top):
         higher, lower = context, top

@@ -14,6 +14,7 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.marks import mark_pair
 
 
 class Kept(enum.IntEnum):
@@ -103,7 +104,7 @@ def write_mean(statistics, window, arm, context, pulls):
     else:
         statistics.by_pair[ByPair.MEAN, arm, context] = 0.0
         statistics.by_pair[ByPair.INVERSE_ROOT, arm, context] = 0.0
-    statistics.changed[context] = True
+    mark_pair(statistics.changed, arm, context)
 
 
 @kernel

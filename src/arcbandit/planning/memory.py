@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from arcbandit.compilation.compile import bound, entry_kernel
 from arcbandit.compilation.packing import config, kind_of, packed, unpacker
+from arcbandit.kernels.marks import make_marks
 from arcbandit.kernels.planning import Task, plan
 from arcbandit.kernels.program import Basis, ByRow, Program, Workspace, make_basis, make_workspace
 from arcbandit.kernels.same_share import plan_same_share
@@ -95,7 +96,7 @@ def _example(shape: Shape) -> Task:
     flags = np.empty((n_arms, n_contexts), dtype=np.bool_)
     by_row = np.empty(n_rows)
     arm_rows = np.empty((n_arms, rows_per_arm), dtype=np.int64)
-    program = Program(matrix, matrix, matrix, np.empty(2), matrix[0], flags[0], flags, by_row, arm_rows)
+    program = Program(matrix, matrix, matrix, np.empty(2), matrix[0], make_marks(n_contexts), flags, by_row, arm_rows)
     workspace = make_workspace(*shape, shortfall_prices=True)
     return Task(program, make_basis(n_contexts, n_rows), workspace, matrix, by_row, by_row)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcbandit.floors import CouplingRows, arm_rows_of
+from arcbandit.kernels.marks import make_marks
 from arcbandit.kernels.program import Basis, ByRow, PlanStatus, Program
 from arcbandit.planning.memory import NOBODY, TRUSTED, Memory, Shape, planning_kernel, sharing_kernel
 
@@ -44,7 +45,7 @@ def make_program(
         root=rewards,  # any finite matrix: a plain problem leans by nothing
         lean=np.zeros(2),
         weights=np.ones(n_contexts) if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-        changed=np.zeros(n_contexts, dtype=np.bool_),
+        changed=make_marks(n_contexts),
         available=np.ones(objective.shape, dtype=np.bool_) if available is None else available,
         floors=np.ascontiguousarray(rows.floors, dtype=np.float64),
         arm_rows=rows.arm_rows,

@@ -158,7 +158,7 @@ def copy_3(start: Any, offset: int, target: Any) -> None:
 @cache
 def play_kernel(play_rounds: Any, fields: tuple[Field, ...]) -> Any:
     """The kernel in which each thread plays an epoch by the loop of a rule."""
-    types_by_name = {name: getattr(types, name) for name in ("float64", "int64", "int32", "int8")} | {
+    types_by_name = {name: getattr(types, name) for name in ("float64", "int64", "int32", "int8", "uint8")} | {
         "bool": types.boolean
     }
     tuples = {kind.__name__: kind for kind in TUPLES}

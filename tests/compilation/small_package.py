@@ -7,6 +7,7 @@ from pathlib import Path
 
 import arcbandit
 from arcbandit.compilation.compile import PLAIN_VARIABLE
+from tests.compilation.forks import can_copy, run_copy
 
 SOURCE = Path(arcbandit.__file__).resolve().parent
 
@@ -46,10 +47,13 @@ def in_folder(folder):
 
 
 def lines(script, **changes):
-    """What a fresh process prints, line by line, with nothing on standard error."""
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment(**changes), capture_output=True, text=True, check=False
-    )
+    """What a process prints into which nothing of ours was imported, line by line, with nothing on standard error."""
+    if can_copy(changes):
+        done = run_copy(script, environment(**changes))
+    else:
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment(**changes), capture_output=True, text=True, check=False
+        )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout.splitlines()
 

@@ -1,8 +1,9 @@
 """What a test costs: processor time of the test, its fixtures and processes it waited for, without compiling kernels.
 
-Tests that take more than LIMIT have the mark `slow`, which `make quick` leaves out, or `system`, which `make test` leaves
-out, too; those that have neither are named at the end of a run. Processor time, so that a busy machine makes no test slow; without compiling, so that an empty cache makes
-none slow either (kernels that another process compiles count, and are named then).
+Tests that take more than LIMIT have the mark `slow`, which `make quick` leaves out, or `system`, which `make test`
+leaves out, too; those that have neither are named at the end of a run. Processor time, so that a busy machine makes no
+test slow; without compiling, so that an empty cache makes none slow either (kernels that another process compiles
+count, and are named then).
 """
 
 import os

@@ -13,8 +13,8 @@ from docs import generate_home, generate_http_api
 from docs.site.checking import external_links, problems_of, read_page
 from docs.site.contents import DOCS, PAGES, SECTIONS
 from docs.site.diagrams import graph_of, layers_of, svg_of
-from docs.site.reference import TOPICS, markdown_of, names_of, signature_of
 from docs.site.notebooks import FOLDER, notebooks
+from docs.site.reference import TOPICS, markdown_of, names_of, signature_of
 from docs.site.staging import DeadLinkError, Stage, stage
 
 MODULES = ("arcbandit.rules", "arcbandit.checks", "arcbandit.client")

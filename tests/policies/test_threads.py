@@ -28,8 +28,8 @@ def test_threads_may_share_a_policy(cases):
     """Five threads decide and learn on 20 x 50, one changes floors, arms and contexts, one takes snapshots.
 
     Every probability is in (0, 1], columns sum to 1, no decision, number or reward is lost or counted twice, and every
-    snapshot restores. In a process of their own, as memory that is written by two threads at once may end it: one policy
-    after the other, each with a line of what was counted.
+    snapshot restores. In a process of their own, as memory that is written by two threads at once may end it: one
+    policy after the other, each with a line of what was counted.
     """
     names = ["blp", "oplp", "thompson-lp", "optimistic3", "bandit-q"]
     decisions = cases(240, 800)

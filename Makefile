@@ -10,6 +10,8 @@ OLDEST_READY := $(OLDEST)/.ready
 # Where `make learning` keeps its results, with the page beside; docs/learning is what is published.
 LEARNING ?= learning
 PARALLEL := -n auto --dist worksteal
+# Workers, and processes that tests start, import the package many times: bytecode is kept, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
 # What tuples and fingerprints are without a compiler, besides the kernels.
 ALSO_UNCOMPILED := tests/compilation/test_packing.py tests/compilation/test_fingerprint.py
 # Plans against certificates, the compiled loop against online decisions, and snapshots.
@@ -19,7 +21,7 @@ NUMBA_TESTS := TestCertificates or same_arms or snapshot
 PLAIN_TESTS := TestCertificates or ((same_arms or snapshot) and doc)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo claims learning quick test test-long test-service-full test-numba test-oldest test-plain test-ray lint lint-deploy bench bench-service docs site dist test-dist lock clean
+.PHONY: help run demo claims learning quick test test-system test-long test-service-full test-numba test-oldest test-plain test-ray lint lint-deploy bench bench-service docs site dist test-dist lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,12 +41,15 @@ learning: $(READY)  ## Play the benchmark of learning, which takes most of an ho
 	$(BIN)/arcbandit benchmark --half scored --out $(LEARNING) --page $(LEARNING).md
 
 quick: $(READY)  ## Test in half a minute, after every edit: all but what is slow or draws many cases
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not long"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not long and not system"
 
-test: $(READY)  ## Test everything, then the kernels bounds-checked and uncompiled
-	$(BIN)/python -m pytest $(PARALLEL)
+test: $(READY)  ## Test everything but whole systems at full length, then the kernels bounds-checked and uncompiled
+	$(BIN)/python -m pytest $(PARALLEL) -m "not system"
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PARALLEL) tests/kernels $(ALSO_UNCOMPILED)
+
+test-system: $(READY)  ## Test whole systems at full length: clusters, the site, browsers, everything compiled from nothing
+	$(BIN)/python -m pytest $(PARALLEL) -m system
 
 test-long: $(READY)  ## Test on all that was promised what `make test` samples, but for the service
 	ARCBANDIT_LONG_TESTS=1 $(BIN)/python -m pytest $(PARALLEL) -m long --ignore=tests/service

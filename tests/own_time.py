@@ -1,8 +1,9 @@
 """What a test costs: processor time of the test, its fixtures and processes it waited for, without compiling kernels.
 
-Tests that take more than LIMIT have the mark `slow`, which `make quick` leaves out; those that lack it are named at the
-end of a run. Processor time, so that a busy machine makes no test slow; without compiling, so that an empty cache makes
-none slow either (kernels that another process compiles count, and are named then).
+Tests that take more than LIMIT have the mark `slow`, which `make quick` leaves out, or `system`, which `make test`
+leaves out, too; those that have neither are named at the end of a run. Processor time, so that a busy machine makes no
+test slow; without compiling, so that an empty cache makes none slow either (kernels that another process compiles
+count, and are named then).
 """
 
 import os
@@ -12,6 +13,7 @@ import pytest
 from numba.core import event
 
 LIMIT = 0.75  # seconds
+MARKS = ("slow", "system")  # of tests that may
 KEY = "own_time"
 STARTED = pytest.StashKey[float]()
 
@@ -63,7 +65,7 @@ class OwnTime:
             return (yield)
         finally:
             own = spent() - self.compiling.total - item.stash[STARTED]
-            if own > LIMIT and item.get_closest_marker("slow") is None:
+            if own > LIMIT and not any(item.get_closest_marker(mark) for mark in MARKS):
                 item.user_properties.append((KEY, own))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

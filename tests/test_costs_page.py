@@ -44,11 +44,12 @@ def test_numbers_of_the_page_are_those_of_the_simulations(table, row, instance, 
 
 
 @pytest.mark.slow
-def test_the_cost_of_estimating_sigma_is_that_of_the_simulations():
+@pytest.mark.parametrize("platform", each_of(["ν"], ["ν", "films"]))
+def test_the_cost_of_estimating_sigma_is_that_of_the_simulations(platform):
     header, _, *rows = tables()[6]
-    cells = next(cells for cells in rows if cells[0].strip("| ") == "films")
+    cells = next(cells for cells in rows if cells[0].strip("| ") == platform)
     assert cells[[name.strip("| ") for name in header].index("OLP")].strip("| ") == generate.cost_of_guessing(
-        "films", "OLP"
+        platform, "OLP"
     )
 
 

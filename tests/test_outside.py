@@ -64,7 +64,7 @@ def installed(tmp_path_factory):
     return target
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_a_policy_from_outside_is_used_everywhere(installed, tmp_path):
     """By name, class and object; in simulations, online, in snapshots; its code is found on disk the second time."""
     for arguments in (["check"], []):
@@ -78,14 +78,17 @@ def test_a_policy_from_outside_is_used_everywhere(installed, tmp_path):
 @pytest.mark.slow
 def test_the_command_line_knows_it(installed, tmp_path):
     """It is listed with its dials, and simulated by name."""
-    command = [sys.executable, "-c", "from arcbandit.cli import main; main()"]
-    settings = {"env": environment(installed), "cwd": tmp_path}
-    listed = json.loads(run([*command, "policies", "--json"], **settings))["policies"]
-    (found,) = [entry for entry in listed if entry["name"] == "bernstein-olp"]
+    simulated = ["simulate", "nu", "--policy", "bernstein-olp:scale=0.5", "--horizon", "200", "--json"]
+    script = f"""
+from arcbandit.cli import main
+for arguments in (["policies", "--json"], {simulated}):
+    assert main(arguments) == 0
+    print("=====")
+"""
+    told = run([sys.executable, "-c", script], env=environment(installed), cwd=tmp_path)
+    listed, played, _ = told.split("=====\n")
+    (found,) = [entry for entry in json.loads(listed)["policies"] if entry["name"] == "bernstein-olp"]
     assert [dial["name"] for dial in found["dials"]] == ["scale"]
-    played = run(
-        [*command, "simulate", "nu", "--policy", "bernstein-olp:scale=0.5", "--horizon", "200", "--json"], **settings
-    )
     assert "bernstein-olp:scale=0.5" in played
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -105,10 +106,15 @@ def test_all_is_every_extra_of_users():
     assert set(everything[len("arcbandit[") : -1].split(",")) == set(EXTRAS) - FOR_CONTRIBUTORS - LARGE - {"all"}
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 def hints():
     """Every MissingExtraError of the package: the module and the extra that brings it."""
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "MissingExtraError":
                 module, extra = node.args
                 if isinstance(extra, ast.Constant):
@@ -175,7 +181,7 @@ def used(tree):
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_module_imports_what_a_platform_lacks(path):
     """Linux, macOS and Windows: what one of them lacks is imported under a condition."""
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = tree_of(path)
     assert NOT_EVERYWHERE.isdisjoint(imported(tree.body))
     assert OF_POSIX.isdisjoint(used(tree))
 

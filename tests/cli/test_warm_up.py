@@ -5,11 +5,9 @@ import pytest
 from arcbandit.cli import main
 from tests.compilation.small_package import lines
 
-FROM_DISK = """
-import sys
+WARM_UP = """
 from arcbandit.cli import main
-for _ in range(2):
-    assert main(["warm-up", "doc", "--json"]) == 0
+assert main(["warm-up", "doc", "--json"]) == 0
 """
 
 
@@ -22,13 +20,13 @@ def test_says_what_it_compiled_and_how_long_that_took(capsys):
     assert said[-1].startswith("Compiled code is in ")
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_the_next_process_finds_everything_on_disk(tmp_path):
     """Nothing of what was warmed up is compiled again."""
     settings = {"ARCBANDIT_CACHE_DIR": tmp_path}
     documents = []
     for _ in range(2):
-        text = "\n".join(lines(FROM_DISK.replace("range(2)", "range(1)"), **settings))
+        text = "\n".join(lines(WARM_UP, **settings))
         documents.append(json.loads(text)["compiled"])
     first, second = documents
     assert sum(part["compiled"] for part in first) > 2

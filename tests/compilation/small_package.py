@@ -7,6 +7,7 @@ from pathlib import Path
 
 import arcbandit
 from arcbandit.compilation.compile import PLAIN_VARIABLE
+from tests.compilation.forks import can_copy, run_copy
 
 SOURCE = Path(arcbandit.__file__).resolve().parent
 
@@ -33,11 +34,15 @@ print(outer(10.0), sum(outer.compiled.stats.cache_hits.values()), sum(outer.comp
 
 
 def environment(**changes):
-    """The environment of a process that compiles, whatever the mode of this one, with the package under test."""
+    """The environment of a process that compiles, whatever the mode of this one, with the package under test.
+
+    It writes no bytecode: Python would take that of a module which is edited within the same second for current.
+    """
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith("NUMBA_") and name != PLAIN_VARIABLE
     }
-    return kept | {"PYTHONPATH": str(SOURCE.parent)} | {name: str(value) for name, value in changes.items()}
+    own = {"PYTHONPATH": str(SOURCE.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    return kept | own | {name: str(value) for name, value in changes.items()}
 
 
 def in_folder(folder):
@@ -46,10 +51,13 @@ def in_folder(folder):
 
 
 def lines(script, **changes):
-    """What a fresh process prints, line by line, with nothing on standard error."""
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment(**changes), capture_output=True, text=True, check=False
-    )
+    """What a process prints into which nothing of ours was imported, line by line, with nothing on standard error."""
+    if can_copy(changes):
+        done = run_copy(script, environment(**changes))
+    else:
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment(**changes), capture_output=True, text=True, check=False
+        )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout.splitlines()
 

@@ -74,7 +74,7 @@ def argument_type(argument):
 
 
 class TestPtx:
-    @pytest.mark.slow
+    @pytest.mark.system
     def test_a_round_is_one_function_that_calls_no_other_of_ours(self, no_gpu, cases):
         """The long version compiles a rule that plans, for which the compiler takes half a minute."""
         ptx = ptx_of_a_round(cases(DOC, OLP))

@@ -157,7 +157,7 @@ def _last_of_each(line):
     return kept
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_the_script_of_the_page_on_clusters_runs(tmp_path):
     """Two workers of Dask, and the same numbers."""
     [script] = [text for page, language, text in blocks() if page.stem == "on-a-cluster" and language == "python"]

@@ -13,8 +13,9 @@ from docs import generate_home, generate_http_api
 from docs.site.checking import external_links, problems_of, read_page
 from docs.site.contents import DOCS, PAGES, SECTIONS
 from docs.site.diagrams import graph_of, layers_of, svg_of
+from docs.site.notebooks import FOLDER, notebooks
 from docs.site.reference import TOPICS, markdown_of, names_of, signature_of
-from docs.site.staging import DeadLinkError, Stage
+from docs.site.staging import DeadLinkError, Stage, stage
 
 MODULES = ("arcbandit.rules", "arcbandit.checks", "arcbandit.client")
 
@@ -29,7 +30,7 @@ def public_names():
     return own
 
 
-@pytest.mark.slow
+@pytest.mark.system
 class TestBuilt:
     def test_nothing_is_wrong_with_it(self, site):
         """No dead link or anchor, nothing loaded from another host, a way home from every page, none out of reach."""
@@ -167,6 +168,18 @@ class TestChecking:
 
 
 class TestStaging:
+    @pytest.mark.slow
+    def test_every_page_is_there_and_its_links_lead_to_files(self, tmp_path):
+        """All that Sphinx is given, but for what comes of running the notebooks; a dead link would be refused."""
+        stage(tmp_path, {f"{FOLDER.name}/{path.stem}": f"# {path.stem}\n" for path in notebooks()})
+        assert all((tmp_path / f"{page.address}.md").is_file() for page in PAGES)
+        assert set(DOCS.glob("*.md")) <= {page.path for page in PAGES} | {DOCS / "index.md"}
+        home = (tmp_path / "index.md").read_text(encoding="utf-8")
+        assert all(f"<{page.address}>" in home for page in PAGES)
+        for topic in TOPICS:
+            text = (tmp_path / "reference" / f"{topic.name}.md").read_text(encoding="utf-8")
+            assert all(name in text for name in names_of(topic))
+
     def test_links_lead_where_things_are_on_the_site(self, tmp_path):
         stage = Stage(tmp_path)
         text = "[a](../ARCHITECTURE.md#rooms) [b](cli.md) [c](https://example.org) ![d](figures/home.svg) [e](#f)"

@@ -1,6 +1,6 @@
 """Threads that share a policy and change it all the time, in a process of its own: what goes wrong may end it.
 
-Prints what was counted as JSON, and exits with 1 where anything does not add up.
+Prints what was counted for each policy as a line of JSON, and exits with 1 where anything does not add up.
 """
 
 import json
@@ -143,8 +143,10 @@ def play(name, shape, seed, decisions):
 
 if __name__ == "__main__":
     sys.setswitchinterval(1e-5)
-    name, *numbers = sys.argv[1:]
-    n_arms, n_contexts, seed, decisions = map(int, numbers)
-    counted = play(name, (n_arms, n_contexts), seed, decisions)
-    print(json.dumps(counted))
-    sys.exit(1 if counted["faults"] else 0)
+    n_arms, n_contexts, seed, decisions = map(int, sys.argv[1:5])
+    faults = 0
+    for name in sys.argv[5:]:
+        counted = play(name, (n_arms, n_contexts), seed, decisions)
+        print(json.dumps({"policy": name, **counted}), flush=True)
+        faults += len(counted["faults"])
+    sys.exit(1 if faults else 0)

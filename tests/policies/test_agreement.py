@@ -34,7 +34,7 @@ def bounds(decider, t):
 def test_every_plan_is_that_of_the_reference_solver(name, place, cases):
     """Allocations to 1e-9 in each of 2,000 rounds; at 50 x 200, where the reference takes long, in every 20th.
 
-    The short version plays all the rounds and compares in every 29th, at 50 x 200 in every 200th. Statistics start
+    The short version plays all the rounds and compares in every 61st, at 50 x 200 in every 400th. Statistics start
     from one quiet pull of each pair, so that every round plans with bounds.
     """
     shape = SHAPES[place]
@@ -44,7 +44,7 @@ def test_every_plan_is_that_of_the_reference_solver(name, place, cases):
     for arm in range(shape[0]):
         for context in range(shape[1]):
             decider.update(context, arm, instance.mean_rewards[arm, context] + 0.05 * random.normal())
-    every = cases(200, 20) if shape == (50, 200) else cases(29, 1)
+    every = cases(400, 20) if shape == (50, 200) else cases(61, 1)
     compared = 0
     for step in range(ROUNDS):
         t = decider.round_number

@@ -24,16 +24,17 @@ PATIENCE = 20.0  # seconds after which a thread is taken to wait for ever
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["blp", "oplp", "thompson-lp", "optimistic3", "bandit-q"])
-def test_threads_may_share_a_policy(name, cases):
+def test_threads_may_share_a_policy(cases):
     """Five threads decide and learn on 20 x 50, one changes floors, arms and contexts, one takes snapshots.
 
     Every probability is in (0, 1], columns sum to 1, no decision, number or reward is lost or counted twice, and every
-    snapshot restores. In a process of its own, as memory that is written by two threads at once may end it.
+    snapshot restores. In a process of their own, as memory that is written by two threads at once may end it: one
+    policy after the other, each with a line of what was counted.
     """
+    names = ["blp", "oplp", "thompson-lp", "optimistic3", "bandit-q"]
     decisions = cases(240, 800)
     done = subprocess.run(
-        [sys.executable, "-W", "error", share_among_threads.__file__, name, "20", "50", "1", str(decisions)],
+        [sys.executable, "-W", "error", share_among_threads.__file__, "20", "50", "1", str(decisions), *names],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
         capture_output=True,
@@ -42,11 +43,13 @@ def test_threads_may_share_a_policy(name, cases):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    counted = json.loads(done.stdout)
-    assert counted["decisions"] == DECIDERS * decisions
-    assert counted["arms"] == 20 + CHANGES // 20
-    assert counted["contexts"] == 50 + CHANGES // 20
-    assert counted["snapshots"] > 0
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [counted["policy"] for counted in told] == names
+    for counted in told:
+        assert counted["decisions"] == DECIDERS * decisions
+        assert counted["arms"] == 20 + CHANGES // 20
+        assert counted["contexts"] == 50 + CHANGES // 20
+        assert counted["snapshots"] > 0
 
 
 def test_rows_are_read_while_others_decide():

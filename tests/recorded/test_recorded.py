@@ -54,11 +54,20 @@ def test_compiled(key):
     assert_same(CASES[key](), COMPILED[key])
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.parametrize("part", range(PROCESSES))
 def test_uncompiled(part):
     """Numba decides on import whether it compiles: in processes of their own, each of which plays some policies."""
-    names = plays.NAMES[part::PROCESSES]
+    play_uncompiled(plays.NAMES[part::PROCESSES])
+
+
+@pytest.mark.slow
+def test_some_uncompiled():
+    """One that plans and one that does not."""
+    play_uncompiled(("blp", "doc"))
+
+
+def play_uncompiled(names):
     done = subprocess.run(
         [sys.executable, "-m", plays.__name__, *names],
         cwd=FOLDER.parents[1],

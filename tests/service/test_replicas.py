@@ -370,7 +370,7 @@ async def pressed(server, replicas, stops):
     return callers
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_replicas_lose_double_and_skip_nothing(url, postgres_server, cases):
     """Overlapping duplicates in batches, PostgreSQL stopped at once, and the planner paused until it loses its lock."""
     made_campaign(url)
@@ -417,7 +417,7 @@ async def killed_under_load(url, replicas, callers, kills):
     return leaders
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_a_replica_that_is_killed_loses_nothing(url, cases):
     """kill -9 while decisions flow, also of the one that plans: the other goes on, decides, counts and plans."""
     made_campaign(url)

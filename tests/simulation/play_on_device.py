@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arcbandit import OLP, GroupFloor, Instance, ObservedRewards, paper_instance, policy, simulate
-from arcbandit.simulation import device
+from arcbandit.simulation import device, fold
 
 POLICIES = ("olp", "oplp", "blp", "greedy", "thompson-lp", "optimistic3", "doc", "spoc")
 NU = paper_instance("nu")
@@ -37,6 +37,7 @@ class Sizes(NamedTuple):
     cpu_epochs: int
     summary_checkpoints: int
     chunk: int  # does not divide `epochs`
+    lanes: int  # the most that fold the epochs of a summary
 
 
 GPU = Sizes(
@@ -49,12 +50,13 @@ GPU = Sizes(
     cpu_epochs=256,
     summary_checkpoints=5,
     chunk=37,
+    lanes=fold.MOST_LANES,
 )
-# Its arithmetic is the CPU's, its speed that of Python; a summary takes it long, for every cell is a thread.
+# Its arithmetic is the CPU's, its speed that of Python; a summary takes it long, for every lane of a cell is a thread.
 LONG_SIMULATOR = GPU._replace(
     epochs=3, horizon=40, equal_plays=1.0, many_epochs=24, many_rounds=12, cpu_epochs=256, chunk=2
 )
-SIMULATOR = LONG_SIMULATOR._replace(horizon=24, means_of=("olp", "thompson-lp", "doc"), summary_checkpoints=1)
+SIMULATOR = LONG_SIMULATOR._replace(horizon=24, means_of=("olp", "thompson-lp", "doc"), summary_checkpoints=1, lanes=2)
 SIZES = {"gpu": GPU, "simulator": SIMULATOR, "long simulator": LONG_SIMULATOR}
 
 
@@ -100,6 +102,7 @@ def common(sizes: Sizes) -> dict[str, Any]:
 
 def main(folder: Path, sizes: Sizes) -> None:
     """Save a file for each case."""
+    fold.MOST_LANES = sizes.lanes
     for name in POLICIES:
         simulate(NU, [name], **common(sizes), device="cuda", keep="epochs").save(folder / f"{name}.parquet")
     for name in sizes.means_of:

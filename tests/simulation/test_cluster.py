@@ -73,7 +73,7 @@ def run(arguments):
     return done
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @VERBS
 def test_a_worker_of_dask_is_killed_and_nothing_is_lost(words, tmp_path, capsys):
     """Two workers, one of them killed while it plays: the numbers are those of one machine, to the last bit."""

@@ -64,7 +64,7 @@ def no_rounds(monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links to packages need rights there that few users have")
-@pytest.mark.slow
+@pytest.mark.system
 def test_a_source_tree_without_metadata_simulates_and_saves(tmp_path):
     """Everything that writes versions: traces, summaries, pages and reproductions.
 

@@ -194,7 +194,7 @@ def test_what_looks_up_row_stack_is_loaded_with_the_device():
 def test_kernels_pass_what_the_loop_takes(name):
     """They are written out by position: the arguments of the loop, and the fields of each tuple."""
     assert list(inspect.signature(rounds).parameters) == [
-        *("world", "learner", "meters", "stream", "first", "last", "record", "numbers")
+        *("world", "learner", "meters", "stream", "first", "last", "record", "draws", "numbers")
     ]
     optimum = find_optimum(NU, None)
     task = Task(NU, name, policy_by_name(name), "gaussian", None, optimum, 0.1, 10, 0, 0, np.array([10]), 5)
@@ -212,6 +212,8 @@ def test_kernels_pass_what_the_loop_takes(name):
     source = play_source(fields)
     written = ", ".join(tuple_source(part, type(given), fields) for part, given in tuples.items())
     assert f"play_rounds({written}, Stream(seed, first_epoch + place, 0), 1, horizon, Record(" in source
+    # Neither draws of many rounds nor numbers of the learner.
+    assert source.rstrip().endswith("floor_records[place]), (), 0)")
 
 
 @pytest.mark.slow

@@ -195,7 +195,7 @@ def play_source(fields: tuple[Field, ...]) -> str:
         "    return",
         *local,
         f"play_rounds({world}, {learner}, {meters}, Stream(seed, first_epoch + place, 0), 1, horizon, "
-        "Record(checkpoints, records[place], floor_records[place]), 0)",
+        "Record(checkpoints, records[place], floor_records[place]), (), 0)",
     ]
     shared = ", ".join(field.variable for field in fields if field.shared)
     head = f"def play_epochs({shared}, start, seed, first_epoch, count, horizon, checkpoints, records, floor_records):"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arcbandit import OLP, Instance, Summary, Trace, simulate
+from arcbandit import OLP, OPLP, Instance, Summary, Trace, simulate
 from arcbandit import policy as policy_by_name
 from arcbandit.compilation import cuda
 from arcbandit.errors import InvalidInputError, MissingExtraError
@@ -214,6 +214,16 @@ def test_kernels_pass_what_the_loop_takes(name):
     assert f"play_rounds({written}, Stream(seed, first_epoch + place, 0), 1, horizon, Record(" in source
     # Neither draws of many rounds nor numbers of the learner.
     assert source.rstrip().endswith("floor_records[place]), (), 0)")
+
+
+@pytest.mark.parametrize("budget", [None, 0.1])
+def test_threads_have_no_memory_for_a_second_order(budget):
+    """They would have less of everything else, and share what is left of the cache."""
+    learner = OPLP(exploration_budget=budget).for_instance(NU, horizon=10).learner
+    assert len(learner.planner.orders) > 0
+    fields = [field.path for field, _ in entries_of(tuples_of(learner, window=0))]
+    assert any(path.endswith("planner.workspace.order") for path in fields)
+    assert not any(".orders." in path for path in fields)
 
 
 @pytest.mark.slow

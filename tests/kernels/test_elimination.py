@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 
-from arcbandit.kernels.program import Basis, Column, Count
+from arcbandit.kernels.program import Basis, Column, Elimination
 from arcbandit.planning import assemble_program
 from tests.kernels.working_matrices import dense, solve
+
+PARTS = [Elimination.BY_COLUMN, Elimination.BY_ROW, Elimination.NUCLEUS]
 
 
 def test_a_cycle_of_arms_and_contexts_is_left_to_the_dense_nucleus():
@@ -18,7 +20,7 @@ def test_a_cycle_of_arms_and_contexts_is_left_to_the_dense_nucleus():
     regular, columns, rows, workspace = solve(program, basis, right_side)
     matrix = dense(program, basis, workspace)
     assert regular
-    assert workspace.counts[[Count.BY_COLUMN, Count.BY_ROW, Count.NUCLEUS]].tolist() == [0, 0, n_arms]
+    assert workspace.elimination[PARTS].tolist() == [0, 0, n_arms]
     np.testing.assert_allclose(matrix @ columns, right_side, rtol=0, atol=1e-11)
     np.testing.assert_allclose(matrix.T @ rows, right_side, rtol=0, atol=1e-11)
 
@@ -34,7 +36,7 @@ def test_a_cycle_with_a_tail_and_a_root_uses_all_three_eliminations():
     regular, columns, rows, workspace = solve(program, basis, right_side)
     matrix = dense(program, basis, workspace)
     assert regular
-    assert workspace.counts[[Count.BY_COLUMN, Count.BY_ROW, Count.NUCLEUS]].tolist() == [2, 1, 3]
+    assert workspace.elimination[PARTS].tolist() == [2, 1, 3]
     np.testing.assert_allclose(matrix @ columns, right_side, rtol=0, atol=1e-11)
     np.testing.assert_allclose(matrix.T @ rows, right_side, rtol=0, atol=1e-11)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from arcbandit.kernels.program import Basis, Column, Count
+from arcbandit.kernels.program import Basis, Column, Elimination
 from arcbandit.planning import assemble_program
 from tests.kernels.working_matrices import dense, solve
 
@@ -55,7 +55,7 @@ def test_solves_with_a_basis_as_a_dense_solver_does(n_groups, surplus_share, n_c
             continue
         assert regular
         solved += 1
-        with_nucleus += workspace.counts[Count.NUCLEUS] > 0
+        with_nucleus += workspace.elimination[Elimination.NUCLEUS] > 0
         accuracy = 1e-13 * condition
         for found, expected in (
             (columns, np.linalg.solve(matrix, right_side)),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arcbandit import OLP, Instance, Summary, Trace, simulate
+from arcbandit import OLP, OPLP, Instance, Summary, Trace, simulate
 from arcbandit import policy as policy_by_name
 from arcbandit.compilation import cuda
 from arcbandit.errors import InvalidInputError, MissingExtraError
@@ -194,7 +194,7 @@ def test_what_looks_up_row_stack_is_loaded_with_the_device():
 def test_kernels_pass_what_the_loop_takes(name):
     """They are written out by position: the arguments of the loop, and the fields of each tuple."""
     assert list(inspect.signature(rounds).parameters) == [
-        *("world", "learner", "meters", "stream", "first", "last", "record", "numbers")
+        *("world", "learner", "meters", "stream", "first", "last", "record", "draws", "numbers")
     ]
     optimum = find_optimum(NU, None)
     task = Task(NU, name, policy_by_name(name), "gaussian", None, optimum, 0.1, 10, 0, 0, np.array([10]), 5)
@@ -212,6 +212,18 @@ def test_kernels_pass_what_the_loop_takes(name):
     source = play_source(fields)
     written = ", ".join(tuple_source(part, type(given), fields) for part, given in tuples.items())
     assert f"play_rounds({written}, Stream(seed, first_epoch + place, 0), 1, horizon, Record(" in source
+    # Neither draws of many rounds nor numbers of the learner.
+    assert source.rstrip().endswith("floor_records[place]), (), 0)")
+
+
+@pytest.mark.parametrize("budget", [None, 0.1])
+def test_threads_have_no_memory_for_a_second_order(budget):
+    """They would have less of everything else, and share what is left of the cache."""
+    learner = OPLP(exploration_budget=budget).for_instance(NU, horizon=10).learner
+    assert len(learner.planner.orders) > 0
+    fields = [field.path for field, _ in entries_of(tuples_of(learner, window=0))]
+    assert any(path.endswith("planner.workspace.order") for path in fields)
+    assert not any(".orders." in path for path in fields)
 
 
 @pytest.mark.slow

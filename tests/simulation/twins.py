@@ -64,11 +64,11 @@ def make_task(configuration, instance, rounds, **settings) -> Task:
 
 
 def compiled_rounds(task):
-    """The policy of a task played by the compiled loop, its run, and a function that plays one round."""
+    """The policy of a task played by the compiled loop, its run, and a function that plays a round, or several."""
     bound = bind(task, task.policy)
     run = make_run(make_world(task), bound.learner, task)
     play = player_of(type(bound), run)
-    return bound, run, lambda t: play(t, t)
+    return bound, run, lambda first, last=None: play(first, first if last is None else last)
 
 
 def play_beside(task, each_round=lambda bound, twin: None):

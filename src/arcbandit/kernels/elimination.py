@@ -7,7 +7,7 @@ LU.
 """
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.program import SINGULARITY_TOLERANCE, ByRow, Count, Entry, Order
+from arcbandit.kernels.program import SINGULARITY_TOLERANCE, ByRow, Elimination, Entry, Order
 from arcbandit.kernels.working_matrix import load_columns, load_rows, reload_columns
 
 
@@ -112,17 +112,17 @@ def find_other_entries(n_rows, workspace):
 @rare_kernel
 def find_order(n_rows, workspace):
     """Find an order of elimination for the columns loaded last; return False if there is none, as W is singular."""
-    counts = workspace.counts
+    elimination = workspace.elimination
     load_rows(n_rows, workspace)
     by_column = peel_columns(n_rows, workspace)
-    counts[Count.BY_COLUMN] = by_column
-    counts[Count.BY_ROW] = 0
+    elimination[Elimination.BY_COLUMN] = by_column
+    elimination[Elimination.BY_ROW] = 0
     if by_column == n_rows:
         find_other_entries(n_rows, workspace)
     if by_column < 0 or by_column == n_rows:
         return by_column == n_rows
     by_row = peel_rows(n_rows, by_column, workspace)
-    counts[Count.BY_ROW] = by_row - by_column
+    elimination[Elimination.BY_ROW] = by_row - by_column
     return by_row >= 0
 
 
@@ -130,7 +130,7 @@ def find_order(n_rows, workspace):
 def is_peeled(workspace):
     """Whether every column was eliminated as a singleton and has an entry or two, as there is one row per arm."""
     n_rows = workspace.nucleus.shape[0]
-    return workspace.counts[Count.BY_COLUMN] == n_rows and workspace.entry_value.shape[0] <= 2 * n_rows
+    return workspace.elimination[Elimination.BY_COLUMN] == n_rows and workspace.entry_value.shape[0] <= 2 * n_rows
 
 
 @rare_kernel
@@ -179,7 +179,7 @@ def factor_nucleus(n_rows, first, workspace):
                 lu[row, step] = ratio
                 for column in range(step + 1, size):
                     lu[row, column] -= ratio * lu[step, column]
-    workspace.counts[Count.NUCLEUS] = size
+    workspace.elimination[Elimination.NUCLEUS] = size
     return True
 
 
@@ -191,19 +191,19 @@ def factorise(program, basis, workspace):
     Whether a W that `is_peeled` is singular shows when `solve_columns` divides by its pivots.
     """
     n_rows = basis.slot_arm.shape[0]
-    counts = workspace.counts
-    if counts[Count.ORDER_KEPT] == 1 and program.arm_rows.shape[1] == 1:
+    elimination = workspace.elimination
+    if elimination[Elimination.KEPT] == 1 and program.arm_rows.shape[1] == 1:
         reload_columns(program, basis, workspace)
     else:
         load_columns(program, basis, workspace)
-        if counts[Count.ORDER_KEPT] == 0 and not find_order(n_rows, workspace):
+        if elimination[Elimination.KEPT] == 0 and not find_order(n_rows, workspace):
             return False
-        counts[Count.ORDERS] += 1 - counts[Count.ORDER_KEPT]
-        counts[Count.ORDER_KEPT] = 1
-    counts[Count.NUCLEUS] = 0
+        elimination[Elimination.ORDERS] += 1 - elimination[Elimination.KEPT]
+        elimination[Elimination.KEPT] = 1
+    elimination[Elimination.NUCLEUS] = 0
     if is_peeled(workspace):
         return True
-    peeled = counts[Count.BY_COLUMN] + counts[Count.BY_ROW]
+    peeled = elimination[Elimination.BY_COLUMN] + elimination[Elimination.BY_ROW]
     for step in range(peeled):
         entry = workspace.order[Order.PIVOT_ENTRY, step]
         scale = workspace.by_row[ByRow.SCALE, workspace.entry_index[Entry.ROW, entry]]

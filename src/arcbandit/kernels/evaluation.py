@@ -4,7 +4,7 @@ from arcbandit.compilation.compile import kernel
 from arcbandit.kernels.coefficients import objective_of, revenue_of, spread_over_arms, take_from_rows
 from arcbandit.kernels.elimination import factorise, is_peeled
 from arcbandit.kernels.keys import FEW_CONTEXTS, look_up_keys
-from arcbandit.kernels.program import ByArm, ByContext, ByRow, Column, Count
+from arcbandit.kernels.program import ByArm, ByContext, ByRow, Column, Elimination
 from arcbandit.kernels.solving import solve_columns, solve_rows
 from arcbandit.kernels.working_matrix import reload_columns
 
@@ -82,7 +82,7 @@ def evaluate(program, basis, weight, shortfall_price, workspace):
 @kernel
 def evaluate_again(program, basis, workspace):
     """`evaluate` for the basis evaluated last; return False if it is singular, or W is not one that `is_peeled`."""
-    if workspace.counts[Count.ORDER_KEPT] == 0 or program.arm_rows.shape[1] != 1 or not is_peeled(workspace):
+    if workspace.elimination[Elimination.KEPT] == 0 or program.arm_rows.shape[1] != 1 or not is_peeled(workspace):
         return False
     reload_columns(program, basis, workspace)
     if not evaluate_shares(program, basis, True, workspace):

@@ -19,7 +19,7 @@ from arcbandit.kernels.keys import FEW_CONTEXTS, add_key, look_up_key
 from arcbandit.kernels.marks import UNCHANGED
 from arcbandit.kernels.planning import open_rows
 from arcbandit.kernels.primal_step import blocking_column, move_along
-from arcbandit.kernels.program import RATIO_TOLERANCE, ByArm, ByContext, ByRow, Count, Scalar
+from arcbandit.kernels.program import RATIO_TOLERANCE, ByArm, ByContext, ByRow, Count, Elimination, Scalar
 from arcbandit.kernels.simplex import STALLED_PIVOTS, replace
 from arcbandit.kernels.starts import is_usable
 from arcbandit.kernels.unplayed import Bound, Kept, KeyState, OfContext, note_played
@@ -62,7 +62,7 @@ def begin_exploring_plan(program, statistics, unplayed, workspace):
     unplayed.scalars[Kept.PATH] = 0.0
     unplayed.scalars[Kept.PATH_OF_ALL] = -1.0
     unplayed.scalars[Kept.LARGEST_LEAN] = 0.0
-    workspace.counts[Count.ORDER_KEPT] = 0
+    workspace.elimination[Elimination.KEPT] = 0
 
 
 @rare_kernel

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from arcbandit.compilation.compile import kernel
-from arcbandit.kernels.planning import find_plan
+from arcbandit.kernels.planning import find_plan_by_order
 from arcbandit.kernels.program import (
     SOMEBODY,
     Basis,
@@ -17,6 +17,7 @@ from arcbandit.kernels.program import (
     ByRow,
     Column,
     Count,
+    Elimination,
     Scalar,
     Workspace,
     make_workspace,
@@ -53,6 +54,14 @@ class Coefficient(enum.IntEnum):
     REVENUE_OR_ROOT = 1  # the revenue where the leans are zero, otherwise the root
 
 
+class Orders(NamedTuple):
+    """The order in which the basis of Place.FALLBACK is eliminated: those arrays of a workspace that hold it."""
+
+    order: np.ndarray
+    entry_index: np.ndarray
+    elimination: np.ndarray
+
+
 class Planner(NamedTuple):
     """What a planner keeps. The warm bases decide ties, so they are part of what a policy remembers."""
 
@@ -62,6 +71,7 @@ class Planner(NamedTuple):
     slot_arm: np.ndarray  # int32, shape (2, M), likewise
     slot_context: np.ndarray  # int32, shape (2, M), likewise
     workspace: Workspace
+    orders: Orders  # an empty tuple in its place, if both places share the order of the workspace
     unplayed: Unplayed  # an empty tuple in its place, if nothing is kept of unplayed pairs
     shared: Shared  # an empty tuple in its place, unless floors that cannot all be met get the same share of them
     soft: Soft  # an empty tuple in its place, unless floors are soft
@@ -76,23 +86,29 @@ def make_planner(
     keeps_unplayed: bool = False,
     shares_floors: bool = False,
     soft_floors: bool = False,
+    keeps_orders: bool = False,
 ) -> Planner:
     """A planner for problems of this shape that has planned nothing yet.
 
     `keeps_unplayed`: for a rule that plans with confidence bounds, and more than FEW_PAIRS pairs. Without, kernels are
     compiled without what keeps unplayed pairs. `shares_floors`: floors that cannot all be met get the same share of
     their amounts. Without, kernels are compiled without what finds it. `soft_floors`: for a rule whose floors may be
-    missed at a price.
+    missed at a price. `keeps_orders`: each place has an order of elimination of its own, so that plans of both in turn
+    start from what the last ones left. For few pairs and contexts, one row per arm, and floors that are neither soft
+    nor shared out.
     """
     places = len(SoftPlace) if soft_floors else len(Place)
     unplayed = make_unplayed(n_arms, n_contexts, n_rows) if keeps_unplayed else ()
+    workspace, other = (make_workspace(n_arms, n_contexts, n_rows, rows_per_arm) for _ in range(2))
+    orders = Orders(other.order, other.entry_index, other.elimination) if keeps_orders else ()
     return Planner(
         lean=np.zeros(2),
         coefficients=np.zeros((len(Coefficient), n_arms, n_contexts)),
         key=np.full((places, n_contexts), -1, dtype=np.int32),
         slot_arm=np.tile(np.arange(n_rows, dtype=np.int32), (places, 1)),
         slot_context=np.full((places, n_rows), Column.SURPLUS, dtype=np.int32),
-        workspace=make_workspace(n_arms, n_contexts, n_rows, rows_per_arm),
+        workspace=workspace,
+        orders=cast(Orders, orders),
         unplayed=cast(Unplayed, unplayed),
         shared=make_shared(n_rows) if shares_floors else cast(Shared, ()),
         soft=make_soft(n_arms, n_contexts, n_rows, rows_per_arm) if soft_floors else cast(Soft, ()),
@@ -130,6 +146,29 @@ def begin_plan(planner, n_pairs, weights_moved):
 
 
 @kernel
+def workspace_of(workspace, orders, place):
+    """The workspace of a place, which differs from that of the other in the order of elimination, if both are kept."""
+    if len(orders) == 0:
+        return workspace
+    order, entry_index, elimination = workspace.order, workspace.entry_index, workspace.elimination
+    if place == Place.FALLBACK:
+        order, entry_index, elimination = orders.order, orders.entry_index, orders.elimination
+    return Workspace(
+        workspace.by_row,
+        workspace.by_arm,
+        workspace.by_context,
+        workspace.face,
+        order,
+        entry_index,
+        workspace.entry_value,
+        workspace.nucleus,
+        elimination,
+        workspace.counts,
+        workspace.scalars,
+    )
+
+
+@kernel
 def plan_again(planner, program, place, resumable, least_shortfall, allocation):
     """Plan a program from the basis of that place, and return the PlanStatus that `find_plan` does.
 
@@ -138,7 +177,9 @@ def plan_again(planner, program, place, resumable, least_shortfall, allocation):
     """
     owner = 1 + SOMEBODY + place if resumable else 0
     basis = Basis(planner.key[place], planner.slot_arm[place], planner.slot_context[place])
-    return find_plan(program, basis, least_shortfall, owner, planner.workspace, allocation)
+    workspace = workspace_of(planner.workspace, planner.orders, place)
+    has_order = len(planner.orders) > 0
+    return find_plan_by_order(program, basis, least_shortfall, owner, has_order, workspace, allocation)
 
 
 @kernel
@@ -172,9 +213,9 @@ def forget_orders(planner, soft):
 
 
 @kernel
-def basis_number(planner):
-    """A number that is another one whenever the basis last planned with is."""
-    return planner.workspace.counts[Count.ORDERS]
+def basis_number(planner, place):
+    """A number that is another one whenever the basis last planned with, that of this place, is."""
+    return 2 * workspace_of(planner.workspace, planner.orders, place).elimination[Elimination.ORDERS] + place
 
 
 @kernel
@@ -232,7 +273,7 @@ def start_over(planner: Planner) -> None:
         planner.unplayed.scalars[Kept.IS_KEPT] = 0.0
     if len(planner.soft) > 0:
         for workspace in (planner.workspace, planner.soft.upper, planner.soft.lower):
-            workspace.counts[Count.ORDER_KEPT] = 0
+            workspace.elimination[Elimination.KEPT] = 0
 
 
 def planner_state(planner: Planner) -> dict[str, Any]:
@@ -254,3 +295,6 @@ def restore_planner(planner: Planner, state: dict[str, Any]) -> None:
     planner.slot_context[:] = state["slot_context"]
     planner.workspace.by_row[ByRow.SCALE] = state["row_scales"]
     planner.workspace.counts[Count.SCALES_AGE] = state["scales_age"]
+    planner.workspace.elimination[Elimination.KEPT] = 0
+    if len(planner.orders) > 0:
+        planner.orders.elimination[Elimination.KEPT] = 0

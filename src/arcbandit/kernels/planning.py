@@ -19,6 +19,7 @@ from arcbandit.kernels.program import (
     ByRow,
     Column,
     Count,
+    Elimination,
     Order,
     PlanStatus,
     Program,
@@ -130,12 +131,13 @@ def end_shortfalls(basis):
 def search_plan(program, basis, least_shortfall, owner, resume, evaluated, workspace, allocation):
     """`find_plan` when the basis may have to change.
 
-    `resume` tells whether the workspace was left by the same owner, `evaluated` whether the basis was evaluated since.
+    `resume` tells whether the workspace was left by the same owner, `evaluated` whether the basis was evaluated since,
+    by scales that hold.
     """
     if not resume:
         workspace.counts[Count.BOUNDS_OF] = 0
         open_rows(workspace, 0)
-        if owner == 0 or program.available.size > FEW_PAIRS:
+        if (owner == 0 and not evaluated) or program.available.size > FEW_PAIRS:
             measure_scales(program, owner == 0, workspace)
     warm = resume or is_usable(program, basis)
     stage = MEET_FLOORS
@@ -172,6 +174,8 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
                 stage = FALL_SHORT_LEAST
             warm = False
             continue
+        # The order is that of a basis with shortfalls, which is not one to start from.
+        workspace.elimination[Elimination.KEPT] = 0
         if status != PlanStatus.OPTIMAL:
             return PlanStatus.PIVOT_LIMIT
         if stage == FALL_SHORT_LEAST:
@@ -202,6 +206,25 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
 
 
 @kernel
+def find_plan_by_order(program, basis, least_shortfall, owner, has_order, workspace, allocation):
+    """`find_plan`; with `has_order`, bases that are not resumed are evaluated by the order of elimination too.
+
+    Then no other basis may be factorised in this workspace, and there must be few pairs and contexts: of many, more is
+    kept than the order.
+    """
+    resume = owner != 0 and workspace.counts[Count.BOUNDS_OF] == owner
+    by_order = has_order and not resume and workspace.elimination[Elimination.KEPT] == 1 and is_usable(program, basis)
+    if (owner != 0 and workspace.counts[Count.SCALES_AGE] == 0) or (owner == 0 and by_order):
+        measure_scales(program, True, workspace)
+    evaluated = (resume or by_order) and evaluate_again(program, basis, workspace)
+    if evaluated and is_optimal(program, basis, workspace):
+        write_allocation(basis, resume, workspace, allocation)
+        workspace.counts[Count.BOUNDS_OF] = owner
+        return PlanStatus.OPTIMAL
+    return search_plan(program, basis, least_shortfall, owner, resume, evaluated, workspace, allocation)
+
+
+@kernel
 def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
     """Write argmax LP(mu_obj, mu_cons) into `allocation`, shape (K, C), starting from `basis`; return the status.
 
@@ -215,15 +238,7 @@ def find_plan(program, basis, least_shortfall, owner, workspace, allocation):
     marked as changed may have changed since: then scales, bounds and the allocation are taken up as they were left.
     (Weights may have changed too, if Count.KEYS_KEPT is set to 0.) Such an allocation is not left untouched.
     """
-    resume = owner != 0 and workspace.counts[Count.BOUNDS_OF] == owner
-    if owner != 0 and workspace.counts[Count.SCALES_AGE] == 0:
-        measure_scales(program, True, workspace)
-    evaluated = resume and evaluate_again(program, basis, workspace)
-    if evaluated and is_optimal(program, basis, workspace):
-        write_allocation(basis, True, workspace, allocation)
-        workspace.counts[Count.BOUNDS_OF] = owner
-        return PlanStatus.OPTIMAL
-    return search_plan(program, basis, least_shortfall, owner, resume, evaluated, workspace, allocation)
+    return find_plan_by_order(program, basis, least_shortfall, owner, False, workspace, allocation)
 
 
 @rare_kernel

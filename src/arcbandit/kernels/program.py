@@ -117,21 +117,26 @@ class Entry(enum.IntEnum):
     COLUMN = 1  # of each entry of W, row by row
 
 
-class Count(enum.IntEnum):
-    """Places of Workspace.counts."""
+class Elimination(enum.IntEnum):
+    """Places of Workspace.elimination, which belongs to Workspace.order."""
 
     BY_COLUMN = 0  # singleton columns eliminated
     BY_ROW = 1  # singleton rows eliminated after these
     NUCLEUS = 2  # rows left for dense elimination
-    PIVOTS = 3  # steps of the simplex method so far
-    BOUNDS_OF = 4  # 0 if the bounds are void, otherwise who may resume with them
-    KEYS_KEPT = 5  # 0 if what is kept of the keys is void
-    ORDER_KEPT = 6  # 0 if the order of elimination is void
-    ORDERS = 7  # orders of elimination found so far: as long as it stays the same, so does the basis
+    KEPT = 3  # 0 if the order is void
+    ORDERS = 4  # orders found so far: as long as it stays the same, so does the basis
+
+
+class Count(enum.IntEnum):
+    """Places of Workspace.counts."""
+
+    PIVOTS = 0  # steps of the simplex method so far
+    BOUNDS_OF = 1  # 0 if the bounds are void, otherwise who may resume with them
+    KEYS_KEPT = 2  # 0 if what is kept of the keys is void
     # Plans since the scales were measured. Whoever plans round after round counts it up; at 0 all scales are measured.
     # They decide pivots, so whoever stores a basis stores the scales with their age: otherwise the plans that follow
     # would depend on when it was stored.
-    SCALES_AGE = 8
+    SCALES_AGE = 3
 
 
 class Scalar(enum.IntEnum):
@@ -195,7 +200,8 @@ class Workspace(NamedTuple):
     entry_index: np.ndarray  # int32, shape (2, E): W by columns and by rows
     entry_value: np.ndarray  # float64, shape (E,): W by columns
     nucleus: np.ndarray  # float64, shape (M, M): dense LU of what is left when no row or column is a singleton
-    counts: np.ndarray  # int64, shape (9,)
+    elimination: np.ndarray  # int64, shape (5,)
+    counts: np.ndarray  # int64, shape (4,)
     scalars: np.ndarray  # float64, shape (5,)
 
 
@@ -226,6 +232,7 @@ def make_workspace(
         entry_index=np.zeros((len(Entry), entries), dtype=np.int32),
         entry_value=np.zeros(entries),
         nucleus=np.zeros((n_rows, n_rows)),
+        elimination=np.zeros(len(Elimination), dtype=np.int64),
         counts=counts,
         scalars=np.zeros(len(Scalar)),
     )

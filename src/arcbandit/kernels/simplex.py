@@ -13,7 +13,7 @@ from arcbandit.kernels.entering import improving_column, may_improve
 from arcbandit.kernels.evaluation import evaluate
 from arcbandit.kernels.marks import mark_pair
 from arcbandit.kernels.primal_step import blocking_column, move_along
-from arcbandit.kernels.program import RATIO_TOLERANCE, ByArm, ByRow, Count, PlanStatus
+from arcbandit.kernels.program import RATIO_TOLERANCE, ByArm, ByRow, Count, Elimination, PlanStatus
 
 STALLED_PIVOTS = 20
 
@@ -27,7 +27,7 @@ def replace(program, basis, leaving, arm, context, kept, workspace, allocation):
     context's key has a share of 1 until slots are written.
     """
     n_rows = basis.slot_arm.shape[0]
-    workspace.counts[Count.ORDER_KEPT] = 0
+    workspace.elimination[Elimination.KEPT] = 0
     slot = leaving
     if leaving < n_rows:
         left = basis.slot_arm[leaving]
@@ -69,8 +69,8 @@ def simplex(program, basis, allowed, weight, shortfall_price, dual, kept, evalua
     n_contexts = basis.key.shape[0]
     stalled = 0
     dual_steps = 0
-    if not kept:
-        workspace.counts[Count.ORDER_KEPT] = 0
+    if not (kept or evaluated):
+        workspace.elimination[Elimination.KEPT] = 0
     for _ in range(1000 + 50 * (n_rows + n_contexts)):
         if not evaluated and not evaluate(program, basis, weight, shortfall_price, workspace):
             return PlanStatus.PIVOT_LIMIT

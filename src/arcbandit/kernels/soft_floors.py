@@ -23,6 +23,7 @@ from arcbandit.kernels.program import (
     ByRow,
     Column,
     Count,
+    Elimination,
     PlanStatus,
     Workspace,
     make_basis,
@@ -130,7 +131,7 @@ def search_softly(program, basis, price, workspace, allocation):
     for attempt in range(2):
         counts[Count.BOUNDS_OF] = 0
         counts[Count.KEYS_KEPT] = 0
-        counts[Count.ORDER_KEPT] = 0
+        workspace.elimination[Elimination.KEPT] = 0
         if attempt == 1:
             if not crash_basis(program, basis):
                 return PlanStatus.INFEASIBLE
@@ -163,7 +164,7 @@ def take_up(program, basis, workspace):
     """
     workspace.counts[Count.BOUNDS_OF] = 0
     workspace.counts[Count.KEYS_KEPT] = 0
-    return workspace.counts[Count.ORDER_KEPT] == 1 or is_usable_softly(program, basis)
+    return workspace.elimination[Elimination.KEPT] == 1 or is_usable_softly(program, basis)
 
 
 @rare_kernel
@@ -171,7 +172,7 @@ def plan_softly(program, basis, price, workspace, allocation):
     """Lead `basis` to the best plan in which each unit of a floor that is missed costs `price`; return a PlanStatus.
 
     OPTIMAL: its shares and prices are in the workspace; `allocation` is untouched in any case. The row scales must be
-    in place. If Count.ORDER_KEPT is set, the basis must be the one last evaluated in this workspace, with the same
+    in place. If Elimination.KEPT is set, the basis must be the one last evaluated in this workspace, with the same
     pairs available and the same rows without a floor.
     """
     if take_up(program, basis, workspace) and evaluate(program, basis, 1.0, price, workspace):  # noqa: SIM102, as kernels need it
@@ -183,7 +184,7 @@ def plan_softly(program, basis, price, workspace, allocation):
 @kernel
 def forget_order(workspace):
     """Say that another basis was evaluated in this workspace, or that the problem has changed."""
-    workspace.counts[Count.ORDER_KEPT] = 0
+    workspace.elimination[Elimination.KEPT] = 0
 
 
 @kernel

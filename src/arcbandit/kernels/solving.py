@@ -1,7 +1,7 @@
 """Solving with the working matrix W, both ways round, by the order of elimination that was found for it."""
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.program import SINGULARITY_TOLERANCE, ByRow, Count, Entry, Order
+from arcbandit.kernels.program import SINGULARITY_TOLERANCE, ByRow, Elimination, Entry, Order
 
 
 @kernel
@@ -27,7 +27,7 @@ def solve_peeled_columns(workspace, right_side, solution):
 @rare_kernel
 def solve_nucleus_columns(first, workspace, right_side, solution):
     """The part of `solve_columns` in the nucleus."""
-    size = workspace.counts[Count.NUCLEUS]
+    size = workspace.elimination[Elimination.NUCLEUS]
     lu = workspace.nucleus
     part = workspace.by_row[ByRow.SCRATCH]
     start, permutation = workspace.order[Order.COLUMN_START], workspace.order[Order.SCRATCH]
@@ -54,8 +54,8 @@ def solve_columns(peeled, workspace, right_side, solution):
     """Write x with W x = right_side into `solution`, by slot; overwrite `right_side`; return False if W is singular."""
     if peeled:
         return solve_peeled_columns(workspace, right_side, solution)
-    by_column = workspace.counts[Count.BY_COLUMN]
-    first = by_column + workspace.counts[Count.BY_ROW]
+    by_column = workspace.elimination[Elimination.BY_COLUMN]
+    first = by_column + workspace.elimination[Elimination.BY_ROW]
     start = workspace.order[Order.COLUMN_START]
     pivot_row, pivot_column = workspace.order[Order.PIVOT_ROW], workspace.order[Order.PIVOT_COLUMN]
     pivot_entry = workspace.order[Order.PIVOT_ENTRY]
@@ -65,7 +65,7 @@ def solve_columns(peeled, workspace, right_side, solution):
         step = by_column + turn
         if step >= first:
             step = first - 1 - turn
-        if turn == first - by_column and workspace.counts[Count.NUCLEUS] > 0:
+        if turn == first - by_column and workspace.elimination[Elimination.NUCLEUS] > 0:
             solve_nucleus_columns(first, workspace, right_side, solution)
         column = pivot_column[step]
         value = right_side[pivot_row[step]] / entry_value[pivot_entry[step]]
@@ -73,7 +73,7 @@ def solve_columns(peeled, workspace, right_side, solution):
         if value != 0.0:
             for entry in range(start[column], start[column + 1]):
                 right_side[entry_row[entry]] -= entry_value[entry] * value
-    if by_column == 0 and workspace.counts[Count.NUCLEUS] > 0:
+    if by_column == 0 and workspace.elimination[Elimination.NUCLEUS] > 0:
         solve_nucleus_columns(first, workspace, right_side, solution)
     return True
 
@@ -95,7 +95,7 @@ def solve_peeled_rows(workspace, right_side, solution):
 @rare_kernel
 def solve_nucleus_rows(first, workspace, right_side, solution):
     """The part of `solve_rows` in the nucleus."""
-    size = workspace.counts[Count.NUCLEUS]
+    size = workspace.elimination[Elimination.NUCLEUS]
     lu = workspace.nucleus
     part = workspace.by_row[ByRow.SCRATCH]
     start, permutation = workspace.order[Order.COLUMN_START], workspace.order[Order.SCRATCH]
@@ -126,13 +126,13 @@ def solve_rows(peeled, workspace, right_side, solution):
     if peeled:
         solve_peeled_rows(workspace, right_side, solution)
         return
-    by_column = workspace.counts[Count.BY_COLUMN]
-    first = by_column + workspace.counts[Count.BY_ROW]
+    by_column = workspace.elimination[Elimination.BY_COLUMN]
+    first = by_column + workspace.elimination[Elimination.BY_ROW]
     start = workspace.order[Order.COLUMN_START]
     pivot_row, pivot_column = workspace.order[Order.PIVOT_ROW], workspace.order[Order.PIVOT_COLUMN]
     pivot_entry = workspace.order[Order.PIVOT_ENTRY]
     entry_row, entry_value = workspace.entry_index[Entry.ROW], workspace.entry_value
-    if by_column == 0 and workspace.counts[Count.NUCLEUS] > 0:
+    if by_column == 0 and workspace.elimination[Elimination.NUCLEUS] > 0:
         solve_nucleus_rows(first, workspace, right_side, solution)
     # The reverse of solve_columns: singleton columns in order, the nucleus, then singleton rows in reverse order.
     for turn in range(first):
@@ -146,5 +146,5 @@ def solve_rows(peeled, workspace, right_side, solution):
             if entry_row[entry] != row:
                 total -= entry_value[entry] * solution[entry_row[entry]]
         solution[row] = total / entry_value[pivot_entry[step]]
-        if turn == by_column - 1 and workspace.counts[Count.NUCLEUS] > 0:
+        if turn == by_column - 1 and workspace.elimination[Elimination.NUCLEUS] > 0:
             solve_nucleus_rows(first, workspace, right_side, solution)

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from arcbandit.compilation.packing import packed
 from arcbandit.errors import InvalidInputError
-from arcbandit.floors import Floors
+from arcbandit.floors import CouplingRows, Floors
 from arcbandit.inputs.values import index_of
+from arcbandit.kernels.bounds import FEW_PAIRS
 from arcbandit.kernels.budget import make_budget
 from arcbandit.kernels.confidence import ByPair, make_statistics
 from arcbandit.kernels.fading import block_of, share_of
+from arcbandit.kernels.keys import FEW_CONTEXTS
 from arcbandit.kernels.ledger import Account, make_ledger
 from arcbandit.kernels.memory import Memory
 from arcbandit.kernels.noise import Noise
@@ -202,6 +204,7 @@ def make_learner(
             keeps_unplayed=keeps,
             shares_floors=configuration.when_infeasible == SAME_SHARE,
             soft_floors=kind.soft_floors,
+            keeps_orders=_keeps_orders(configuration, available, rows),
         )
         planner = planner_of_shape()
         if configuration.has_budget:
@@ -231,6 +234,13 @@ def make_learner(
         budget=budget,
         ledger=ledger,
     )
+
+
+def _keeps_orders(configuration: Configuration, available: NDArray[np.bool_], rows: CouplingRows) -> bool:
+    """Whether a planner keeps an order of elimination for each of its places, as far as it is able to."""
+    few = available.size <= FEW_PAIRS and available.shape[1] <= FEW_CONTEXTS
+    hard = configuration.when_infeasible != SAME_SHARE and not configuration.kind.soft_floors
+    return few and hard and rows.arm_rows.shape[1] == 1
 
 
 def _settings(configuration: Configuration) -> np.ndarray:

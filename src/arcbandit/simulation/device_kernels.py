@@ -21,7 +21,7 @@ from arcbandit.kernels.confidence import Statistics
 from arcbandit.kernels.fading import Fading
 from arcbandit.kernels.ledger import Ledger
 from arcbandit.kernels.memory import Memory
-from arcbandit.kernels.planner import Planner, keeps_unplayed
+from arcbandit.kernels.planner import Orders, Planner
 from arcbandit.kernels.program import Basis, Workspace
 from arcbandit.kernels.same_share import Shared
 from arcbandit.kernels.soft_floors import Soft
@@ -71,11 +71,17 @@ class Field(NamedTuple):
         )
 
 
+def _sparing(planner: Planner) -> Planner:
+    return planner._replace(unplayed=cast(Unplayed, ()), orders=cast(Orders, ()))
+
+
 def tuples_of(learner: Learner, window: int) -> dict[str, Any]:
     """The arguments of `play_rounds` that hold a policy's arrays, before anything was seen."""
-    if keeps_unplayed(learner.planner):
-        # Threads have no memory to spare for what makes a CPU fast where there are many pairs.
-        learner = learner._replace(planner=learner.planner._replace(unplayed=cast(Unplayed, ())))
+    # Threads have no memory to spare for what makes a CPU fast with many pairs, or with plans of two bases in turn.
+    if len(learner.planner) > 0:
+        learner = learner._replace(planner=_sparing(learner.planner))
+    if len(learner.budget) > 0:
+        learner = learner._replace(budget=learner.budget._replace(planner=_sparing(learner.budget.planner)))
     return {"learner": learner, "meters": make_meters(learner, window)}
 
 
@@ -114,6 +120,7 @@ TUPLES = (
     Memory,
     Planner,
     Workspace,
+    Orders,
     Unplayed,
     Shared,
     Soft,
@@ -195,7 +202,7 @@ def play_source(fields: tuple[Field, ...]) -> str:
         "    return",
         *local,
         f"play_rounds({world}, {learner}, {meters}, Stream(seed, first_epoch + place, 0), 1, horizon, "
-        "Record(checkpoints, records[place], floor_records[place]), 0)",
+        "Record(checkpoints, records[place], floor_records[place]), (), 0)",
     ]
     shared = ", ".join(field.variable for field in fields if field.shared)
     head = f"def play_epochs({shared}, start, seed, first_epoch, count, horizon, checkpoints, records, floor_records):"

@@ -17,6 +17,7 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import Learner, Stream
 from arcbandit.simulation.delays import Delay
+from arcbandit.simulation.draws import make_draws
 from arcbandit.simulation.drift import Change, forget_optimum, recount_signed_violation, tell
 from arcbandit.simulation.late import Late, make_late
 from arcbandit.simulation.loop import Run, player_of
@@ -166,7 +167,8 @@ def make_run(world: World, learner: Learner, task: Task) -> Run:
     n_rows = learner.problem.floors.shape[0]
     n_places = len(task.checkpoints)
     record = Record(task.checkpoints, np.zeros((N_TOTALS, n_places)), np.zeros((N_KINDS, n_places, n_rows)))
-    return Run(world, learner, make_meters(learner, task.window), Stream(task.seed, task.epoch, 0), record)
+    meters = make_meters(learner, task.window)
+    return Run(world, learner, meters, Stream(task.seed, task.epoch, 0), record, make_draws())
 
 
 def bind(task: Task, configuration: Configuration) -> Policy:

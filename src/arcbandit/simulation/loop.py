@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 from arcbandit.compilation.compile import bound, entry_kernel, kernel
 from arcbandit.compilation.packing import kind_of, packed, unpacker
 from arcbandit.kernels.confidence import record_reward
-from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.noise import take_in_noise
-from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
+from arcbandit.kernels.sampling import arm_from_uniform
 from arcbandit.policies.budget import allocating_kernel
 from arcbandit.policies.calling import calling, kind_to_share
 from arcbandit.policies.learner import (
@@ -27,6 +26,7 @@ from arcbandit.policies.learner import (
 )
 from arcbandit.policies.priced_lp import PricedLP
 from arcbandit.simulation.beyond import audit_identity, audit_priced
+from arcbandit.simulation.draws import Draws, draw_round
 from arcbandit.simulation.late import NOBODY, arrived, first_arrival, next_arrival, send
 from arcbandit.simulation.meters import (
     Compared,
@@ -43,7 +43,7 @@ from arcbandit.simulation.meters import (
     write_checkpoint,
 )
 from arcbandit.simulation.metrics import Total
-from arcbandit.simulation.world import World, reward_from_uniforms
+from arcbandit.simulation.world import World, reward_from_noise
 
 # Placeholders for a rule's kernels: `bound` gives each rule a copy of the loop with its own.
 rule_allocate: Any = None
@@ -62,20 +62,18 @@ unpack: Any = None
 LEARNER_AT: int = 0
 
 
-def rounds(world, learner, meters, stream, first, last, record, numbers):
+def rounds(world, learner, meters, stream, first, last, record, draws, numbers):
     """Play the rounds `first` .. `last` and record the sums at the checkpoints among them.
 
-    `numbers` are those of the learner, for a rule that is called by them.
+    `draws` is memory for random numbers, or an empty tuple. `numbers` are those of the learner, for a rule that is
+    called by them.
     """
     place = 0
     while place < record.checkpoints.shape[0] and record.checkpoints[place] < first:
         place += 1
     for t in range(first, last + 1):
         here = Stream(stream.seed, stream.epoch, t)
-        context_uniform, arm_uniform = uniforms(here.seed, here.epoch, t, Purpose.DECISION, 0)
-        # Drawn here, as the processor then works on both draws at once.
-        noise, other_noise = uniforms(here.seed, here.epoch, t, Purpose.REWARD, 0)
-        context = context_from_uniform(world.probabilities, context_uniform)
+        context, arm_uniform, noise = draw_round(world, stream, t, first, last, draws)
         # The compiler leaves out the branches that are not the rule's.
         if FORGETS:
             pass_rounds(learner, learner.past, t)
@@ -108,7 +106,7 @@ def rounds(world, learner, meters, stream, first, last, record, numbers):
             else:
                 outcome = rule_allocate(learner, context, t, here)
         arm = arm_from_uniform(learner.allocation, context, arm_uniform)
-        reward = reward_from_uniforms(world, arm, context, noise, other_noise)
+        reward = reward_from_noise(world, arm, context, noise)
         if PLAYS_BASES:
             performance = expect_of_plan(world, learner.problem, learner.allocation, learner.planner, outcome, meters)
         else:
@@ -158,13 +156,14 @@ class Run(NamedTuple):
     meters: Meters
     stream: Stream  # its number is set in each round
     record: Record
+    draws: Draws
 
 
 def play(numbers, epoch, first, last):
     """Play rounds of an epoch of a packed run."""
     run = unpack(numbers)
     stream = Stream(run.stream.seed, epoch, 0)
-    play_rounds(run.world, run.learner, run.meters, stream, first, last, run.record, numbers[LEARNER_AT:])
+    play_rounds(run.world, run.learner, run.meters, stream, first, last, run.record, run.draws, numbers[LEARNER_AT:])
 
 
 @functools.cache
@@ -179,7 +178,7 @@ def loop_of(
     soft_floors: bool = False,
     shared_by: Any = None,
 ) -> Any:
-    """The kernel `play_rounds(world, learner, meters, stream, first, last, record, numbers)` of a rule.
+    """The kernel `play_rounds(world, learner, meters, stream, first, last, record, draws, numbers)` of a rule.
 
     What an audit counts is much to compile, so only the loop of an audited world has it; and only the loop of a rule
     that does not plan in every round asks whether it is time to, only that of late rewards lets them wait. Learners of

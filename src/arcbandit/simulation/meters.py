@@ -96,8 +96,9 @@ def has_optimal_set(world, planner, outcome, meters):
     # The answer for a basis holds for as long as all its columns are positive.
     if not least_value(planner) > POSITIVE:
         return uses_optimal_columns(world, planner, outcome)
-    if meters.compared[Compared.BASIS] != basis_number(planner):
-        meters.compared[Compared.BASIS] = basis_number(planner)
+    number = basis_number(planner, place_of(outcome))
+    if meters.compared[Compared.BASIS] != number:
+        meters.compared[Compared.BASIS] = number
         meters.compared[Compared.IS_OPTIMAL] = 1 if uses_optimal_columns(world, planner, outcome) else 0
     return meters.compared[Compared.IS_OPTIMAL] == 1
 

@@ -41,23 +41,29 @@ class World(NamedTuple):
 
 
 @kernel
-def reward_from_uniforms(world, arm, context, left, right):
-    """A reward of the pair, from two uniform numbers."""
+def noise_from_uniforms(world, left, right):
+    """What the reward of a round is made of, whichever pair is played: a standard normal or a uniform number."""
+    return normal_from_uniforms(left, right) if world.model == RewardModel.GAUSSIAN else left
+
+
+@kernel
+def reward_from_noise(world, arm, context, noise):
+    """A reward of the pair."""
     mean = world.mean_rewards[arm, context]
     if world.model == RewardModel.GAUSSIAN:
-        return mean + world.noise_scale * normal_from_uniforms(left, right)
+        return mean + world.noise_scale * noise
     if world.model == RewardModel.BERNOULLI:
-        return 1.0 if left < mean else 0.0
+        return 1.0 if noise < mean else 0.0
     pair = arm * world.mean_rewards.shape[1] + context
     first = world.sample_start[pair]
-    return world.samples[first + int(left * (world.sample_start[pair + 1] - first))]
+    return world.samples[first + int(noise * (world.sample_start[pair + 1] - first))]
 
 
 @kernel
 def draw_reward(world, arm, context, stream):
     """A reward of the pair: the same draw for every policy that plays it in this round."""
     left, right = uniforms(stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0)
-    return reward_from_uniforms(world, arm, context, left, right)
+    return reward_from_noise(world, arm, context, noise_from_uniforms(world, left, right))
 
 
 @entry_kernel

@@ -20,7 +20,7 @@ TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
 FIRST, REST = README.split("## Install", 1)
 INSTALL, REST = REST.split("## In Python", 1)
 PYTHON, COMMAND_LINE = REST.split("## On the command line", 1)
-# Those of a clone are gates of their own: .ci/run has `make run` and `make test`.
+# Those of a clone are gates of their own: .ci/run has `make run`, `make test` and `make test-system`.
 TYPED = [command for command in commands_of(FIRST) if not command.startswith("make ")]
 BASE = TYPED[: TYPED.index("pip install 'arcbandit[all]'")]
 WITH_EXTRAS = TYPED[len(BASE) :]
@@ -153,7 +153,9 @@ def test_the_quick_tests_of_the_sdist_on_the_installed_wheel(environment, unpack
     """A selection, from the unpacked sdist, of the tests that `make quick` runs."""
     environment.run(f"pip install {TEST_TOOLS}", unpacked)
     told = "python -m pytest -p no:cacheprovider -q -n 2 --dist worksteal"
-    printed = environment.run(f"{told} -m 'not slow and not long' {' '.join(OWN_TESTS)}", unpacked, patience=570)
+    printed = environment.run(
+        f"{told} -m 'not slow and not long and not system' {' '.join(OWN_TESTS)}", unpacked, patience=570
+    )
     passed = int(re.search(r"(\d+) passed", printed).group(1))
     assert passed > 500
     with capsys.disabled():

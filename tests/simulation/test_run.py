@@ -137,13 +137,16 @@ class TestWorkers:
         assert sizes == [at_a_time]
         assert same(shared, simulate(NU, ["doc"], jobs=1, **arguments))
 
-    @pytest.mark.slow
-    def test_a_dask_cluster_records_the_same(self, tmp_path):
-        """The same call, two real worker processes of a local cluster, without a change of code."""
+    @pytest.mark.parametrize(
+        "kind",
+        [pytest.param("threads", marks=pytest.mark.slow), pytest.param("processes", marks=pytest.mark.system)],
+    )
+    def test_a_dask_cluster_records_the_same(self, kind, tmp_path):
+        """The same call, two workers of a local cluster, as threads or real processes, without a change of code."""
         script = tmp_path / "on_dask.py"
         script.write_text(
             textwrap.dedent(
-                """
+                f"""
                 import joblib, numpy as np
                 from arcbandit import paper_instance, simulate
                 from dask.distributed import Client, LocalCluster
@@ -151,7 +154,8 @@ class TestWorkers:
                 if __name__ == "__main__":
                     nu = paper_instance("nu")
                     alone = simulate(nu, ["olp"], horizon=200, epochs=4, seed=3, jobs=1)
-                    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+                    how = dict(n_workers=2, threads_per_worker=1, processes={kind == "processes"})
+                    with LocalCluster(dashboard_address=None, **how) as cluster:
                         with Client(cluster), joblib.parallel_config(backend="dask"):
                             spread = simulate(nu, ["olp"], horizon=200, epochs=4, seed=3)
                     assert np.array_equal(alone.records["olp"], spread.records["olp"])

@@ -71,11 +71,11 @@ def solve_warm(twin, rng, counts):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", each_of(CHUNKS[:4], CHUNKS))
+@pytest.mark.parametrize("chunk", each_of(CHUNKS[:2], CHUNKS))
 def test_agrees_with_highs(chunk):
     """A third of the problems plain, a third degenerate or infeasible, a third warm-started.
 
-    21,420 in all in the long version, 4,080 otherwise.
+    21,420 in all in the long version, 2,040 otherwise.
     """
     rng = np.random.default_rng([20_240, chunk])
     twin = HighsTwin()

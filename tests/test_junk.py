@@ -609,16 +609,16 @@ def test_junk_is_refused_by_the_name_of_the_argument_or_gives_a_right_result(nam
     """Every argument of every public function, with every piece of junk that we could think of.
 
     Classes of policies share the code that reads their settings, and an audit reads its own as a simulation does: the
-    short version gives each class and the audit a quarter of the junk, each argument another one. Functions that open a
+    short version gives each class and the audit an eighth of the junk, each argument another one. Functions that open a
     database, which takes time, get a tenth.
     """
-    step = cases(4, 1) if name in SHARING else cases(10, 1) if name in OPENING else 1
+    step = cases(8, 1) if name in SHARING else cases(10, 1) if name in OPENING else 1
     for make in list(JUNK.values())[CASES.index((name, argument)) % step :: step]:
         TARGETS[name].check(argument, make())
 
 
 @pytest.mark.parametrize(("name", "argument"), each_of(FEWER, CASES))
-@examples(5, 25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(4, 25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=junk())
 def test_so_is_junk_that_nobody_thought_of(name, argument, value):
     """Arrays of every type and shape, nests of lists and dicts."""

@@ -64,7 +64,7 @@ def installed(tmp_path_factory):
     return target
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_a_policy_from_outside_is_used_everywhere(installed, tmp_path):
     """By name, class and object; in simulations, online, in snapshots; its code is found on disk the second time."""
     for arguments in (["check"], []):

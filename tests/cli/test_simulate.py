@@ -12,6 +12,7 @@ from arcbandit.cli import main
 from arcbandit.policies.registry import policy
 from arcbandit.simulation.run import simulate
 from arcbandit.simulation.trace import Trace
+from tests.long import each_of
 from tests.patience import killed, line_of
 
 SHORT = ["--horizon", "300", "--epochs", "2", "--jobs", "1"]
@@ -246,7 +247,7 @@ class TestTheDevice:
 @pytest.mark.slow
 class TestTheProgram:
     @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
-    @pytest.mark.parametrize("jobs", ["1", "2"])
+    @pytest.mark.parametrize("jobs", each_of(["2"], ["1", "2"]))
     def test_an_interruption_is_one_line_and_no_file(self, jobs, tmp_path):
         """Exit code 130, within moments, with one worker or two."""
         script = (

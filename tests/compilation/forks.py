@@ -22,6 +22,7 @@ numba.njit(lambda x: x + 1.0)(1.0)
 def work(request):
     os.environ.clear()
     os.environ.update(request["environment"])
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     sys.path[1:1] = request["environment"].get("PYTHONPATH", "").split(os.pathsep)
     try:
         exec(compile(request["script"], "<string>", "exec"), {"__name__": "__main__"})

@@ -34,11 +34,15 @@ print(outer(10.0), sum(outer.compiled.stats.cache_hits.values()), sum(outer.comp
 
 
 def environment(**changes):
-    """The environment of a process that compiles, whatever the mode of this one, with the package under test."""
+    """The environment of a process that compiles, whatever the mode of this one, with the package under test.
+
+    It writes no bytecode: Python would take that of a module which is edited within the same second for current.
+    """
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith("NUMBA_") and name != PLAIN_VARIABLE
     }
-    return kept | {"PYTHONPATH": str(SOURCE.parent)} | {name: str(value) for name, value in changes.items()}
+    own = {"PYTHONPATH": str(SOURCE.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    return kept | own | {name: str(value) for name, value in changes.items()}
 
 
 def in_folder(folder):

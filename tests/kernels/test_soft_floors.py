@@ -13,6 +13,7 @@ from arcbandit.kernels.soft_floors import add_shares, is_short, make_soft, plan_
 from tests.certificates import Problem
 from tests.kernels.modes import COMPILED
 from tests.kernels.workspaces import workspace_for
+from tests.long import each_of
 from tests.reference.priced_lp import solve_soft
 
 MOST = 1000.0
@@ -97,7 +98,7 @@ def lacking(rows, asked, shares):
 
 
 @pytest.mark.parametrize("price", [1.0, MOST])
-@pytest.mark.parametrize("seed", range(60 if COMPILED else 12))
+@pytest.mark.parametrize("seed", each_of(range(30 if COMPILED else 12), range(60 if COMPILED else 12)))
 def test_soft_floors_are_missed_where_that_is_best(price, seed):
     drawn = Drawn(seed)
     program = drawn.problem().program()
@@ -124,7 +125,7 @@ def test_soft_floors_are_missed_where_that_is_best(price, seed):
 
 
 @pytest.mark.parametrize("floor_price", [1.0, 10.0])
-@pytest.mark.parametrize("seed", range(70 if COMPILED else 12))
+@pytest.mark.parametrize("seed", each_of(range(30 if COMPILED else 12), range(70 if COMPILED else 12)))
 def test_exploring_is_paid_in_the_cheapest_coin(seed, floor_price):
     """The plan attains what HiGHS finds for the program with its revenue row, round after round."""
     drawn = Drawn(1000 + seed)

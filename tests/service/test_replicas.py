@@ -370,7 +370,7 @@ async def pressed(server, replicas, stops):
     return callers
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_replicas_lose_double_and_skip_nothing(url, postgres_server, cases):
     """Overlapping duplicates in batches, PostgreSQL stopped at once, and the planner paused until it loses its lock."""
     made_campaign(url)

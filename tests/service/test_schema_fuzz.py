@@ -16,7 +16,7 @@ from arcbandit.service.tokens import SCOPES, new_token
 from tests.long import LONG
 from tests.service.processes import Process, made_store
 
-CASES = 1500 if LONG else 150
+CASES = 1500 if LONG else 100
 
 
 @pytest.mark.long

@@ -10,7 +10,8 @@ OLDEST_READY := $(OLDEST)/.ready
 # Where `make learning` keeps its results, with the page beside; docs/learning is what is published.
 LEARNING ?= learning
 PARALLEL := -n auto --dist worksteal
-# Workers, and processes that tests start, import the package many times: bytecode is kept, whatever the environment says.
+# Workers, and processes that tests start, import the package many times: bytecode is kept, whatever the environment
+# says.
 export PYTHONDONTWRITEBYTECODE :=
 # What tuples and fingerprints are without a compiler, besides the kernels.
 ALSO_UNCOMPILED := tests/compilation/test_packing.py tests/compilation/test_fingerprint.py

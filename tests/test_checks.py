@@ -11,6 +11,7 @@ from arcbandit.policies.registry import POLICIES, own_policies
 from arcbandit.rules import Outcome, Policy, Rows, kernel, play_alike
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(own_policies()))
 @pytest.mark.parametrize("check", checks.COMPILED, ids=lambda check: check.__name__)
 def test_every_policy_passes(name, check):

@@ -76,6 +76,7 @@ def check_same(planner, problem, on_infeasible, **given):
 
 
 class TestColdPlans:
+    @pytest.mark.slow
     @pytest.mark.parametrize("on_infeasible", ["raise", "least_shortfall"])
     @pytest.mark.parametrize("kind", KINDS)
     def test_are_those_of_solve_lp_to_the_last_bit(self, kind, on_infeasible):

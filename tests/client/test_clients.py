@@ -324,6 +324,7 @@ def test_the_examples_of_the_page_run(process, capsys):
     assert capsys.readouterr().out.split()[0] in FILMS["floors"]
 
 
+@pytest.mark.slow
 def test_clients_do_not_load_the_compiler():
     """Nor the server: a process that asks for decisions stays small."""
     heavy = ("numba", "starlette", "uvicorn", "apsw", "asyncpg")

@@ -28,6 +28,7 @@ def test_every_interval_holds_what_the_other_log_says(found):
             assert 0.0 < low < rate < high < 3 * rate
 
 
+@pytest.mark.slow
 def test_probabilities_are_those_of_the_policies(found):
     """The weights of a log whose probabilities are right are 1 on average."""
     for evaluation, _ in found.values():

@@ -36,6 +36,7 @@ def test_all_are_kept_on_good_results():
     assert found[4].figures == "0 of 4,800 runs steep"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missed", "changed"),
     [

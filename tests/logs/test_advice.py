@@ -272,6 +272,7 @@ def random_case(seed):
     return random, low, high, floors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_bounds_hold_in_every_possible_world(seed):
     """What follows from bounds on means and mix is right for any that keep them, corners included."""

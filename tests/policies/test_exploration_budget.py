@@ -249,6 +249,7 @@ def shares_of_unknown(decider):
     return np.where(problem.available & ~known, decider.allocation(), 0.0).sum(axis=0)[parted]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(5, 4), (8, 150)], ids=["few", "many"])
 @pytest.mark.parametrize("kind", [BLP, OPLP, ThompsonLP])
 def test_a_twin_restored_again_and_again_plays_the_same(kind, shape):

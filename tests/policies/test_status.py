@@ -117,6 +117,7 @@ class TestStatus:
         assert certificate.shortfall_error > 0.01
         assert policy.status().to_dict()["certificate"]["shortfall_error"] == certificate.shortfall_error
 
+    @pytest.mark.slow
     def test_the_largest_floor_can_be_kept_and_no_larger_one(self):
         """By the true means guest can have phone for all that house's floor of 0.2 leaves: 2/3 of it, and tv."""
         policy = platform()

@@ -130,6 +130,7 @@ def test_an_empty_log_is_a_file_too(served):
     assert "probability" in parquet.read_schema(io.BytesIO(answer.content)).names
 
 
+@pytest.mark.slow
 def test_what_is_in_memory_does_not_grow_with_the_log():
     """A part for every thousand rows that are read, and a group of rows is sent as soon as it is full."""
     row = {"sequence": 1, "decision_id": "x", "timestamp": "2026-01-01T00:00:00.000000+00:00", "context": "tv"}

@@ -5,10 +5,8 @@ import json
 
 import httpx
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from arcbandit.service.openapi import document
 from arcbandit.service.sqlite_store import add_token
@@ -24,6 +22,9 @@ CASES = 1500 if LONG else 100
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_every_answer_is_one_that_the_document_allows(tmp_path):
     """Drawn from the document, and checked against it: status, media type and schema of every answer."""
+    import schemathesis  # takes a while, and the other tests do without
+    from schemathesis.specs.openapi.checks import positive_data_acceptance
+
     path = made_store(tmp_path)
     token, record = new_token("fuzz", SCOPES, 0)
     add_token(path, record)

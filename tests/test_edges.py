@@ -116,6 +116,16 @@ def test_policies_stay_sound(name, data):
     assert restore(snapshot).snapshot() == snapshot
 
 
+@pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+@pytest.mark.parametrize("floors", [(0.0, 0.1, 0.1), (0.0, 0.1, LARGEST_NUMBER)], ids=str)
+def test_what_next_to_nothing_loses_does_not_overflow(floors):
+    """The proof that floors are out of reach divides by what a pair loses, which was the smallest number there is."""
+    decider = OLP(floors, [0.5, 0.5], noise_scale=5e-324, horizon=100)
+    for reward, context in itertools.product([1.0, 0.0, -1.0, 1.0], [0, 1, 1]):
+        decider.update(context, decider.decide(context).arm, reward)
+    assert decider.allocation().sum(axis=0) == pytest.approx([1, 1], abs=1e-9)
+
+
 @pytest.mark.parametrize(
     "call",
     [

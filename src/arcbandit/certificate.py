@@ -24,6 +24,7 @@ TOLERANCE = 1e-8  # of the sizes below
 ROUNDING = 8 * 2.2e-16 / TOLERANCE
 # If coefficients of floors span more than this factor, rounding errors of the largest may be large compared with the
 # others, so errors are measured more strictly.
+MOST_PER_LOSS = 1e150  # of a price per unit of loss: its products with amounts are finite
 WIDE = 1e9
 LOSS_ROUNDING = 1e-13  # of the terms of a loss
 
@@ -189,9 +190,11 @@ def _relative(error: float, size: float) -> float:
 
 
 def _largest_ratio(gain: Floats, loss: Floats) -> float:
-    """The price per unit of loss above which no entry gains."""
+    """The price per unit of loss above which no entry gains, or the largest that sums can be taken with."""
     counts = (gain > 0.0) & (loss > 0.0)
-    return float((gain[counts] / loss[counts]).max(initial=0.0))
+    with np.errstate(over="ignore"):  # a loss may be next to nothing
+        ratios = gain[counts] / loss[counts]
+    return min(float(ratios.max(initial=0.0)), MOST_PER_LOSS)
 
 
 def _is_wide(revenue: Floats, counts: Flags) -> bool:

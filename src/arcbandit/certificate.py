@@ -24,8 +24,8 @@ TOLERANCE = 1e-8  # of the sizes below
 ROUNDING = 8 * 2.2e-16 / TOLERANCE
 # If coefficients of floors span more than this factor, rounding errors of the largest may be large compared with the
 # others, so errors are measured more strictly.
-MOST_PER_LOSS = 1e150  # of a price per unit of loss: its products with amounts are finite
 WIDE = 1e9
+MOST_PER_LOSS = 1e150  # of a price per unit of loss: its products with amounts are finite
 LOSS_ROUNDING = 1e-13  # of the terms of a loss
 
 

@@ -12,7 +12,7 @@ from arcbandit.kernels.normal import normal_density, normal_probability, normal_
 from arcbandit.kernels.program import NO_FLOOR
 
 NORMAL = NormalDist()
-LIMIT = 2.5  # of a margin, in standard errors
+LEAST, MOST = -3.5, 2.5  # margins, in standard errors
 
 
 @entry_kernel
@@ -26,8 +26,14 @@ def probability_and_density(value):
 
 
 @entry_kernel
-def margins_of(prices, errors, floors, cost, weight, start, margins):
-    return write_margins(prices, errors, floors, cost, weight, start, margins)
+def margins_and_odds(prices, errors, floors, cost, weight, caution, start, odds, margins):
+    return write_margins(prices, errors, floors, cost, weight, caution, start, odds, margins)
+
+
+def margins_of(prices, errors, floors, cost, weight, start, margins, caution=0.0):
+    """Write the margins; return q."""
+    odds = np.full(len(prices), np.nan)
+    return margins_and_odds(prices, errors, floors, cost, weight, caution, start, odds, margins)
 
 
 def total_cost(z, prices, errors, cost, weight):
@@ -61,8 +67,8 @@ def test_one_floor_is_the_classical_newsvendor(price, weight):
 def test_no_other_margins_cost_less(seed):
     """Where no margin is at its limit, each step away from them costs more; the search may start anywhere."""
     rng = np.random.default_rng(seed)
-    margins = np.full(1, LIMIT)
-    while np.abs(margins).max() >= LIMIT:
+    margins = np.full(1, MOST)
+    while margins.max() >= MOST or margins.min() <= LEAST:
         size = int(rng.integers(1, 5))
         prices, errors = rng.uniform(0.3, 3.0, size), rng.uniform(0.01, 1.0, size)
         cost, weight = float(rng.exponential(0.1)), float(rng.uniform(0.5, 5.0))
@@ -90,28 +96,39 @@ def test_floors_without_a_price_have_the_largest_margin_and_rows_without_a_floor
 def test_dear_floors_have_the_least_margin():
     margins = np.zeros(1)
     margins_of(np.array([1e6]), np.array([0.1]), np.array([1.0]), 0.0, 1.0, 0.5, margins)
-    assert margins[0] == -2.5
+    assert margins[0] == -3.5
     margins_of(np.array([1.0]), np.array([0.0]), np.array([1.0]), 0.0, 1.0, 0.5, margins)
     assert margins[0] == pytest.approx(0.0, abs=1e-12)  # without an error q is 1/2
 
 
-def quantile_by_halving(prices, errors, cost, weight, most):
+def test_caution_is_for_floors_that_are_dearer_than_a_violation():
+    """Odds of 9 count as 9^1.5 = 27, those of 1/9 as they are."""
+    for price, odds in ((9.0, 27.0), (1.0 / 9.0, 1.0 / 9.0)):
+        for weight in (1.0, 4.0):
+            margins = np.zeros(1)
+            q = margins_of(np.array([weight * price]), np.array([0.3]), np.ones(1), 0.0, weight, 0.5, margins, 0.5)
+            assert margins[0] == pytest.approx(NORMAL.inv_cdf(1 - odds * q), abs=1e-9)
+            assert NORMAL.cdf(margins[0]) == pytest.approx(q, abs=1e-9)
+
+
+def quantile_by_halving(prices, odds, errors, cost, most):
     """q, where its defining equation changes sign."""
     spread = math.sqrt(((prices * errors) ** 2).sum())
     low, high = 0.0, 1.0
     for _ in range(100):
         q = 0.5 * (low + high)
-        total = cost + sum(p * s * margin_by_quantile(p / weight, q, most) for p, s in zip(prices, errors, strict=True))
+        margins = [margin_by_quantile(one, q, most) for one in odds]
+        total = cost + float((prices * errors * margins).sum())
         low, high = (q, high) if NORMAL.cdf(total / spread) > q else (low, q)
     return low
 
 
-def margin_by_quantile(price, q, most):
+def margin_by_quantile(odds, q, most):
     """z of a floor, within its limits."""
-    missed = price * q
+    missed = odds * q
     if missed <= NORMAL.cdf(-most):
         return most
-    return -LIMIT if missed >= NORMAL.cdf(LIMIT) else -NORMAL.inv_cdf(missed)
+    return LEAST if missed >= NORMAL.cdf(-LEAST) else -NORMAL.inv_cdf(missed)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -123,9 +140,12 @@ def test_any_prices_errors_weights_and_starts(seed):
         prices, errors = 10 ** rng.uniform(-6, 4.2, count), 10 ** rng.uniform(-6, 2, count)
         cost = 10 ** rng.uniform(-8, 2) * (rng.random() < 0.5)
         start = rng.choice([0.5, rng.random(), 0.0, 1.0, 1e-12])
-        most = LIMIT + 0.5 * max(math.log10(weight), 0.0)
+        most = MOST + 0.5 * max(math.log10(weight), 0.0)
+        caution = rng.choice([0.0, rng.random()])
         margins = np.zeros(count)
-        margins_of(prices, errors, np.ones(count), cost, weight, start, margins)
-        q = quantile_by_halving(prices, errors, cost, weight, most)
-        expected = [margin_by_quantile(price / weight, q, most) for price in prices]
+        margins_of(prices, errors, np.ones(count), cost, weight, start, margins, caution)
+        odds = prices / weight
+        odds = np.where(odds > 1, odds ** (1 + caution), odds)
+        q = quantile_by_halving(prices, odds, errors, cost, most)
+        expected = [margin_by_quantile(one, q, most) for one in odds]
         assert margins == pytest.approx(expected, abs=1e-6)

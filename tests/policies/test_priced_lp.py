@@ -9,6 +9,7 @@ from arcbandit import BLP, GroupFloor, Instance, PricedLP, paper_instance, resto
 from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.revenue_row import Lies
+from arcbandit.learning.families import drawn
 from arcbandit.policies.learner import Outcome, Progress
 from arcbandit.policies.priced_lp import ByFloor, ByPairRow, Total
 from tests.reference.priced_lp import PricedTwin
@@ -126,6 +127,7 @@ class TestPlaysAsDefined:
             (GROUPS, {"count_floor": 0.5, "count_reach": 1e6}),
             (DEAR, {}),
             (DEAR, {"violation_weight": 100.0}),
+            (DEAR, {"price_reach": 3.0, "price_caution": 1.0}),
             (TINY, {}),
             (ZERO, {}),
             (GROUPS, {}),
@@ -139,6 +141,7 @@ class TestPlaysAsDefined:
             "groups, counts",
             "dear",
             "dear, v = 100",
+            "dear, more of it",
             "tiny",
             "zero",
             "groups",
@@ -414,6 +417,12 @@ class TestLearnsFaster:
         instance = Instance([[3.0, 2.0], [1.0, 1.2]], [0.1, 0.25], [0.5, 0.5])
         trace = simulate(instance, ["priced-lp"], horizon=20_000, epochs=100, seed=5)
         assert (trace.regret["priced-lp"] + trace.violation["priced-lp"])[:, -1].max() < 1000
+
+    def test_where_a_floor_is_dear_bad_luck_does_not_last(self):
+        """Without price_reach and price_caution, the worst of these eight runs loses 19,112."""
+        one = drawn("dear", "tuning", 24)
+        trace = simulate(one.instance, ["priced-lp"], 50_000, 8, one.seed, rewards=one.rewards)
+        assert (trace.regret["priced-lp"] + trace.violation["priced-lp"])[:, -1].max() < 5000
 
     def test_a_floor_above_any_fixed_price_is_kept_in_the_end(self):
         """Its price is 1,499. At a price of 1,000 for what is missed it would be missed in every round: 5 in all."""

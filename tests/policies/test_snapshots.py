@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arcbandit import BLP, OLP, SGOC, SPOC, GroupFloor, Optimistic3, ThompsonLP, policy, restore
+from arcbandit import BLP, OLP, SGOC, SPOC, GroupFloor, Optimistic3, PricedLP, ThompsonLP, policy, restore
 from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.registry import POLICIES
@@ -237,6 +237,19 @@ def test_a_snapshot_from_before_a_dial_goes_on_as_before(kind):
         restore(changed_at(earlier, ("configuration", "version"), 2))
     with pytest.raises(InvalidInputError, match="dials"):
         restore(changed_at(earlier, ("configuration", "dials"), 7))
+
+
+def test_a_snapshot_from_before_later_dials_of_the_priced_lp_goes_on_without_them():
+    """Those of the version before are told apart from one of today that lacks a dial, which is refused."""
+    policy = PricedLP([0.1, 0.1], [0.5, 0.5], violation_weight=10.0, seed=1)
+    today = json.loads(json.dumps(policy.snapshot()))
+    dials = today["configuration"]["dials"]
+    without = {name: value for name, value in dials.items() if name not in ("price_reach", "price_caution")}
+    lacking = changed_at(today, ("configuration", "dials"), without)
+    restored = restore(changed_at(lacking, ("configuration", "version"), 3)).configuration.dial_values
+    assert (restored["price_reach"], restored["price_caution"], restored["violation_weight"]) == (0.0, 0.0, 10.0)
+    with pytest.raises(InvalidInputError, match="price_reach"):
+        restore(lacking)
 
 
 class TestWhatUsedToBeTaken:

@@ -63,6 +63,8 @@ class PricedTwin:
         exploration=0.5**0.5,
         violation_weight=1.0,
         price_memory=0.02,
+        price_reach=1.0,
+        price_caution=0.2,
         count_floor=0.02,
         count_reach=0.5,
     ):
@@ -72,6 +74,7 @@ class PricedTwin:
         self.available = np.array(available, dtype=bool)
         self.sigma = noise_scale
         self.exploration, self.weight, self.memory = exploration, violation_weight, price_memory
+        self.price_reach, self.price_caution = price_reach, price_caution
         self.count_floor, self.count_reach = count_floor, count_reach
         shape = self.available.shape
         self.n, self.sums, self.visits = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
@@ -111,7 +114,9 @@ class PricedTwin:
         full = self.sigma * np.sqrt(2 * math.log(2 * self.available.size * t) / n)
         # Rewards of a log may have come without a visit.
         visits = np.maximum(self.visits, np.minimum(self.n.sum(axis=0), t))
-        radius = np.where(played, self.sigma * np.sqrt(2 * np.log1p(visits / n) / n), full)
+        usual = np.log1p(visits / n)
+        usual += np.maximum(usual - 5, 0)
+        explored = 2 * np.where(played, usual, math.log(2 * self.available.size * t)) / n
         revenue = self.p * mean
         # What a margin takes per unit of each pair's share, per unit of z over the standard error.
         taken = self.p**2 * self.sigma**2 * self.average_plan / n
@@ -134,7 +139,8 @@ class PricedTwin:
             plan, _, _ = solve_soft(hoped, rows, asked, self.available, most)
         else:
             dearest = max(1.0, prices.max(initial=0.0) / self.weight)
-            bonus = self.p * worth[:, None] * self.exploration * radius * (1 + BONUS_HEAD_START * places) / dearest
+            radius = self.sigma * np.sqrt(self.exploration**2 * explored + 2 * self.price_reach * math.log(dearest) / n)
+            bonus = self.p * worth[:, None] * radius * (1 + BONUS_HEAD_START * places) / dearest
             plan, _, _ = solve_soft(bonus, rows, asked, self.available, self.weight, (revenue, earned))
             surplus = (rows * plan).sum(axis=(1, 2)) - floors
             cost = max(0.0, (revenue * (first - plan)).sum() - prices @ surplus)
@@ -152,7 +158,9 @@ class PricedTwin:
         return played_plan
 
     def margins(self, prices, first, cost, n, t):
-        """Step 4; a plan stands for all rounds since the last one."""
+        """Step 4, later on in every other round; a plan stands for all rounds since the last one."""
+        if t > 200 and t - self.moved < 2:
+            return
         share = 1 - (1 - self.memory) ** max(1, t - self.moved)
         self.moved = t
         self.average_cost += share * (cost - self.average_cost)
@@ -161,11 +169,13 @@ class PricedTwin:
         variance = self.members @ (self.p**2 * self.average_plan**2 / n).sum(axis=1)
         self.error = self.sigma * np.sqrt(variance)
         most = 2.5 + 0.5 * math.log10(max(1.0, self.weight))
+        odds = self.average_price / self.weight
+        odds = np.where(odds > 1, odds ** (1 + self.price_caution), odds)
 
         def quantiles(q):
-            left = 1 - self.average_price * q / self.weight
+            left = 1 - odds * q
             inner = [NORMAL.inv_cdf(part) if 0 < part < 1 else math.copysign(math.inf, part) for part in left]
-            return np.clip(inner, -2.5, most)
+            return np.clip(inner, -3.5, most)
 
         spread = math.sqrt((self.average_price**2 * self.error**2).sum())
         q = 0.5

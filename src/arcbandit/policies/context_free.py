@@ -173,5 +173,6 @@ SHARES_DIAL = Dial(
     "own",
     "what is scaled down to 1 if the floors are out of reach: the rule's own shares, or lambda / UCB",
     choices=SHARES,
+    since=2,
     before="ucb",
 )

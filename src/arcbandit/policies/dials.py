@@ -28,7 +28,8 @@ class Dial:
     exclusive: bool = False
     whole: bool = False
     choices: tuple[str, ...] = ()
-    before: str | None = None  # what a rule did before it had this dial, for its snapshots of that time
+    since: int = 1  # the version of a snapshot's configuration that has it first
+    before: float | str | None = None  # what the rule did until then
 
     def number(self, value: Any) -> float:
         """The value as the kernels see it, checked: an index of the choices, or a number, whole if it must be."""

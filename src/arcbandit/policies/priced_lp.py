@@ -33,11 +33,16 @@ if TYPE_CHECKING:
 MOST_SHORTFALL_PRICE = 1000.0  # M in the first round, of a floor that the first program misses
 ROUNDS_TO_SHRINK = 200  # up to here, what pairs are shrunk to is refreshed in each round
 ROUNDS_BETWEEN = 50  # and from here on after so many
+# Later on, averages and margins move in every other round, twice as far: they move slowly, and take a fifth of a round.
+ROUNDS_PER_MOVE = 2
 # Pairs of which equally little is known are told apart by their places, not by how a processor rounds: the last pair's
 # bonus and, before it is played, its mean are larger than the first pair's by these shares. The first program can tell
 # means apart only as finely as its price of a shortfall allows.
 BONUS_HEAD_START = 1e-6
 MEAN_HEAD_START = 1e-2
+# From here on a logarithm of visits per play counts twice: a pair that is left alone for so long, e^5 = 148 visits per
+# play, may have been unlucky, and to find out costs little. Runs in which a good pair is never tried again are rarer.
+LEFT_ALONE = 5.0
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
 # Averages this small are zero. They would shrink for ever otherwise, and processors are slow with numbers next to zero:
 # from round 35,000 on, every round took twice as long.
@@ -78,7 +83,7 @@ class PairScratch(enum.IntEnum):
     INVERSE = 2  # of that, as dividing takes long
     REVENUE = 3  # the mean less its share of the margin
     BONUS = 4
-    # sqrt(2 log(1 + N / n) / n), with the n and N that it was computed from: few change from round to round.
+    # The square of a radius by the usual rule, with the n and N that it was computed from: few change in a round.
     REACH = 5
     REACH_PULLS = 6
     REACH_VISITS = 7
@@ -90,6 +95,7 @@ class FloorScratch(enum.IntEnum):
 
     FLOOR = 0  # with the margin of a group
     PRICE = 1  # of the first program
+    ODDS = 2  # of the margins
 
 
 @rare_kernel
@@ -186,8 +192,8 @@ def write_visits(learner, t):
 
 
 @kernel
-def reach_of(learner, arm, context):
-    """sqrt(2 log(1 + N / n) / n) of a pair that was played."""
+def squared_reach(learner, arm, context):
+    """2 (L + (L - LEFT_ALONE)_+) / n of a pair that was played, with L = log(1 + N / n)."""
     scratch = learner.memory.scratch_by_pair
     pulls = scratch[PairScratch.PULLS, arm, context]
     visits = scratch[PairScratch.VISITS, 0, context]
@@ -198,31 +204,43 @@ def reach_of(learner, arm, context):
         scratch[PairScratch.REACH_PULLS, arm, context] = pulls
         scratch[PairScratch.REACH_VISITS, arm, context] = visits
         inverse = scratch[PairScratch.INVERSE, arm, context]
-        scratch[PairScratch.REACH, arm, context] = math.sqrt(2.0 * math.log(1.0 + visits * inverse) * inverse)
+        logarithm = math.log(1.0 + visits * inverse)
+        logarithm += max(logarithm - LEFT_ALONE, 0.0)
+        scratch[PairScratch.REACH, arm, context] = 2.0 * logarithm * inverse
     return scratch[PairScratch.REACH, arm, context]
 
 
 @kernel
-def write_bonus(learner, t, exploration, whole):
-    """Write (1 + price of the arm's floors) times a radius: `exploration` times the usual one, or the `whole` one."""
+def write_bonus(learner, t, exploration, dearest, whole):
+    """Write (1 + price of the arm's floors) / A times a radius of `exploration` x, or the `whole` one; A is `dearest`.
+
+    The radius is sigma sqrt(2 (x^2 L + log A) / n), with L = log(1 + N / n) or a little more (`squared_reach`), and
+    `price_reach` log A. A pair that was unlucky is kept away with a probability of about exp(-x^2 L), at up to A times
+    what trying it would cost: log A makes that probability A times smaller.
+    """
     scratch = learner.memory.scratch_by_pair
     prices = learner.planner.workspace.by_arm[ByArm.PRICE]
     n_arms, n_contexts = learner.allocation.shape
     noise_scale = learner.settings[0].noise_scale
     logarithm = 0.0  # that few rounds need
+    further = 2.0 * learner.dials[0].price_reach * math.log(dearest)
+    square = exploration * exploration
     step = BONUS_HEAD_START / learner.allocation.size
     write_visits(learner, t)
     for arm in range(n_arms):
-        factor = (1.0 + prices[arm]) * exploration * noise_scale
+        factor = (1.0 + prices[arm]) * noise_scale / dearest
         for context in range(n_contexts):
+            inverse = scratch[PairScratch.INVERSE, arm, context]
             if whole or learner.statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
                 if logarithm == 0.0:
                     logarithm = 2.0 * math.log(2.0 * learner.allocation.size * t)
-                reach = math.sqrt(logarithm * scratch[PairScratch.INVERSE, arm, context])
+                reach = logarithm * inverse
             else:
-                reach = reach_of(learner, arm, context)
+                reach = squared_reach(learner, arm, context)
             head_start = 1.0 + step * (arm * n_contexts + context)
-            scratch[PairScratch.BONUS, arm, context] = factor * reach * head_start
+            scratch[PairScratch.BONUS, arm, context] = (
+                factor * math.sqrt(square * reach + further * inverse) * head_start
+            )
 
 
 @kernel
@@ -285,20 +303,28 @@ def share_of_round(learner, t):
 
 @kernel
 def keep_plan(learner, share):
-    """Move the averages of plan and prices towards the first program's, and write the standard errors that follow."""
-    planner, memory, problem = learner.planner, learner.memory, learner.problem
-    plan, inverses = memory.by_pair[ByPairRow.PLAN], memory.scratch_by_pair[PairScratch.INVERSE]
-    weights, errors = problem.context_probabilities, memory.by_floor[ByFloor.ERROR]
+    """Move the averages of plan and prices towards the first program's."""
+    planner, memory = learner.planner, learner.memory
+    plan, prices = memory.by_pair[ByPairRow.PLAN], memory.by_floor[ByFloor.PRICE]
     n_arms, n_contexts = plan.shape
-    for row in range(errors.shape[0]):
-        price = memory.by_floor[ByFloor.PRICE, row]
-        memory.by_floor[ByFloor.PRICE, row] = moved(price, share, memory.scratch_by_floor[FloorScratch.PRICE, row])
-        errors[row] = 0.0
+    for row in range(prices.shape[0]):
+        prices[row] = moved(prices[row], share, memory.scratch_by_floor[FloorScratch.PRICE, row])
     for arm in range(n_arms):
         for context in range(n_contexts):
             kept = plan[arm, context] * (1.0 - share)
             plan[arm, context] = kept if kept > LEAST_AVERAGE else 0.0
     add_shares(basis_of(planner, SoftPlace.FIRST), planner.workspace, share, plan)
+
+
+@kernel
+def write_errors(learner):
+    """Write the standard error of each floor's revenue under the average plan."""
+    memory, problem = learner.memory, learner.problem
+    plan, inverses = memory.by_pair[ByPairRow.PLAN], memory.scratch_by_pair[PairScratch.INVERSE]
+    weights, errors = problem.context_probabilities, memory.by_floor[ByFloor.ERROR]
+    n_arms, n_contexts = plan.shape
+    for row in range(errors.shape[0]):
+        errors[row] = 0.0
     for arm in range(n_arms):
         variance = 0.0
         for context in range(n_contexts):
@@ -313,6 +339,26 @@ def keep_plan(learner, share):
         errors[row] = noise_scale * math.sqrt(errors[row])
 
 
+@kernel
+def set_margins(learner, share, cost):
+    """Move the average of what exploring costs, and set the margins that follow from all averages."""
+    memory = learner.memory
+    totals = memory.totals
+    write_errors(learner)
+    totals[Total.EXPLORING] = moved(totals[Total.EXPLORING], share, cost)
+    totals[Total.QUANTILE] = write_margins(
+        memory.by_floor[ByFloor.PRICE],
+        memory.by_floor[ByFloor.ERROR],
+        learner.problem.floors,
+        totals[Total.EXPLORING],
+        learner.dials[0].violation_weight,
+        learner.dials[0].price_caution,
+        totals[Total.QUANTILE],
+        memory.scratch_by_floor[FloorScratch.ODDS],
+        memory.by_floor[ByFloor.MARGIN],
+    )
+
+
 @rare_kernel
 def plan_short(learner, t):
     """Plan where the first program misses a floor: by full radii, as what is not known may earn what is missing.
@@ -321,7 +367,7 @@ def plan_short(learner, t):
     """
     planner, memory = learner.planner, learner.memory
     bonus = memory.scratch_by_pair[PairScratch.BONUS]
-    write_bonus(learner, t, 1.0, True)
+    write_bonus(learner, t, 1.0, 1.0, True)
     forget_allocation(planner)
     forget_order(planner.soft.upper)
     share_out = len(planner.shared) > 0
@@ -383,7 +429,7 @@ def plan_second(learner, t, earned):
     dearest = 1.0
     for row in range(prices.shape[0]):
         dearest = max(dearest, prices[row] / weight)
-    write_bonus(learner, t, learner.dials[0].exploration / dearest, False)
+    write_bonus(learner, t, learner.dials[0].exploration, dearest, False)
     means = memory.scratch_by_pair[PairScratch.MEAN]
     program = program_of_pair(learner, memory.scratch_by_pair[PairScratch.BONUS], means)
     set_leans(planner, 1.0, 0.0)
@@ -489,24 +535,18 @@ def allocate(learner, context, t, stream):
         forget_order(learner.planner.workspace)
         play_alike(learner.problem.available, learner.allocation)
         return Outcome.STOOD_STILL.value | explore(learner)
-    share = share_of_round(learner, t)
-    keep_plan(learner, share)
+    moves = t <= ROUNDS_TO_SHRINK or t - memory.totals[Total.MOVED] >= ROUNDS_PER_MOVE
+    share = 0.0
+    if moves:
+        share = share_of_round(learner, t)
+        keep_plan(learner, share)
     cost = 0.0
     if short:
         outcome = plan_short(learner, t)
     else:
         outcome, cost = plan_second(learner, t, earned)
-    totals = memory.totals
-    totals[Total.EXPLORING] = moved(totals[Total.EXPLORING], share, cost)
-    totals[Total.QUANTILE] = write_margins(
-        memory.by_floor[ByFloor.PRICE],
-        memory.by_floor[ByFloor.ERROR],
-        learner.problem.floors,
-        totals[Total.EXPLORING],
-        dials.violation_weight,
-        totals[Total.QUANTILE],
-        memory.by_floor[ByFloor.MARGIN],
-    )
+    if moves:
+        set_margins(learner, share, cost)
     outcome |= explore(learner)
     if dials.count_floor > 0.0 and learner.progress[Progress.ALL_PLAYED] != 0:
         least = dials.count_floor * math.log(1.0 + t) ** 2
@@ -525,11 +565,13 @@ class PricedLP(Policy):
     one, and each unit of a floor the weight. Prices, plans and what exploring costs are averages, to which a round adds
     the share `price_memory`.
 
-    At a weight of 1, floors with prices above 1 are planned to be missed a little, as that costs less than it earns;
-    where promises must be kept, raise the weight. An unlucky first reward does not keep a pair away for long: one that
-    by `count_reach` confidence radii could be worth a play has at least `count_floor` log(1 + t)^2 of them. If the
-    means cannot meet the floors, they are planned for with optimism; if even optimistic bounds cannot, that is reported
-    as by any rule that plans, and `when_infeasible="same_share"` shares them out.
+    Where a floor is dear, radii are larger by `price_reach` logarithms of the price, so that bad luck with the rewards
+    of its arm does not last, and the price counts to the power of 1 + `price_caution` in its margin, so that bad runs
+    are rarer. At a weight of 1, floors with prices above 1 are planned to be missed a little, as that costs less than
+    it earns; where promises must be kept, raise the weight. An unlucky first reward does not keep a pair away for long:
+    one that by `count_reach` confidence radii could be worth a play has at least `count_floor` log(1 + t)^2 of them. If
+    the means cannot meet the floors, they are planned for with optimism; if even optimistic bounds cannot, that is
+    reported as by any rule that plans, and `when_infeasible="same_share"` shares them out.
 
     >>> policy = PricedLP([0.1, 0.1], [0.5, 0.5], noise_scale=0.1, seed=1)
     >>> for round_number in range(500):
@@ -553,6 +595,24 @@ class PricedLP(Policy):
         Dial("exploration", math.sqrt(0.5), "radii in the bonus of a pair without a priced floor", low=0.0, high=10.0),
         Dial("violation_weight", 1.0, "what a unit of violation costs, in units of regret", low=1e-3, high=1e6),
         Dial("price_memory", 0.02, "share of a round in the averages of prices and plans", low=1e-6, high=1.0),
+        Dial(
+            "price_reach",
+            1.0,
+            "logarithms of the dearest price in the radii of a bonus",
+            low=0.0,
+            high=100.0,
+            since=4,
+            before=0.0,
+        ),
+        Dial(
+            "price_caution",
+            0.2,
+            "power beyond 1 of a dear floor's price in its margin",
+            low=0.0,
+            high=10.0,
+            since=4,
+            before=0.0,
+        ),
         Dial("count_floor", 0.02, "plays of each pair that could be worth one, per log(1 + t)^2", low=0.0, high=10.0),
         Dial("count_reach", 0.5, "confidence radii by which a pair could be worth a play", low=0.0, high=1e9),
     )

@@ -77,6 +77,8 @@ class PricedLPSettings(Settings, total=False):
     exploration: float
     violation_weight: float
     price_memory: float
+    price_reach: float
+    price_caution: float
     count_floor: float
     count_reach: float
 

@@ -124,7 +124,7 @@ def anything(where: str, value: Any, size: Size) -> None:
 
 FORMAT = "arcbandit-policy"
 VERSION = 3
-PARTS = {"configuration": 3, "statistics": 2, "planner": 2}  # with their versions
+PARTS = {"configuration": 4, "statistics": 2, "planner": 2}  # with their versions
 
 # What each field must be. The constructor checks whether names are unique, floors non-negative and so on; the functions
 # below check what must hold between fields.

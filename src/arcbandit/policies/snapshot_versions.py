@@ -45,7 +45,7 @@ OTHERS = ("stream", "next_plan", "all_played", "decisions", "rewards", "allocati
 
 def of_latest_version(snapshot: Any, kind: "type[Policy]") -> Any:
     """A snapshot as one of the latest version; anything else is left for the check to refuse."""
-    return _with_later_settings(_with_later_dials(_parted(_with_workers(snapshot), kind), kind))
+    return _of_today(_with_later_settings(_with_later_dials(_parted(_with_workers(snapshot), kind), kind)))
 
 
 def _is_version(snapshot: Any, version: int) -> bool:
@@ -96,15 +96,17 @@ def _parted(snapshot: Any, kind: "type[Policy]") -> Any:
 
 
 def _with_later_dials(snapshot: Any, kind: "type[Policy]") -> Any:
-    """Version 1 of the configuration as version 2: dials that came later are set to what the rule did before."""
-    if not _is_version(snapshot, VERSION) or not _is_version(snapshot.get("configuration"), 1):
+    """With dials that came after this version of the configuration, set to what the rule did before; 1 becomes 2."""
+    earlier = range(1, PARTS["configuration"])
+    version = next((one for one in earlier if _is_version(_table(snapshot, "configuration"), one)), None)
+    if not _is_version(snapshot, VERSION) or version is None:
         return snapshot
     configuration = snapshot["configuration"]
     dials = configuration.get("dials")
     if isinstance(dials, Mapping):
-        later = {dial.name: dial.before for dial in kind.dials if dial.before is not None}
+        later = {dial.name: dial.before for dial in kind.dials if dial.since > version}
         configuration = {**configuration, "dials": {**later, **dials}}
-    return {**snapshot, "configuration": {**configuration, "version": 2}}
+    return {**snapshot, "configuration": {**configuration, "version": max(version, 2)}}
 
 
 def _with_later_settings(snapshot: Any) -> Any:
@@ -125,6 +127,13 @@ def _with_later_settings(snapshot: Any) -> Any:
         noise = _table(parts, "statistics").get("noise")
         parts["configuration"] = _with_changes(parts["configuration"], estimates_noise=noise is not None)
     return {**snapshot, **{part: fields for part, fields in parts.items() if part in snapshot}}
+
+
+def _of_today(snapshot: Any) -> Any:
+    """Version 3 of the configuration as version 4: dials came, which it has by now."""
+    if not _is_version(snapshot, VERSION) or not _is_version(_table(snapshot, "configuration"), 3):
+        return snapshot
+    return {**snapshot, "configuration": {**snapshot["configuration"], "version": 4}}
 
 
 def _is_earlier(part: Any, version: int, later: Iterable[str]) -> bool:
@@ -155,8 +164,8 @@ def _with_prior(statistics: Mapping[str, Any], available: Any) -> Mapping[str, A
     return {**statistics, "noise": None, "prior": prior, "past": None, "version": 2}
 
 
-def _table(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = snapshot.get(name)
+def _table(snapshot: Any, name: str) -> Mapping[str, Any]:
+    value = snapshot.get(name) if isinstance(snapshot, Mapping) else None
     return value if isinstance(value, Mapping) else {}
 
 

@@ -45,6 +45,7 @@ class FloorScratch(enum.IntEnum):
     """What is computed per floor."""
 
     FLOOR = 0  # with its margin
+    ODDS = 1  # of the margins
 
 
 class ByFloor(enum.IntEnum):
@@ -227,7 +228,9 @@ def allocate_with_margins(learner, context, t, stream):
         floors,
         0.0,
         learner.dials[0].violation_weight,
+        0.0,
         memory.totals[Total.QUANTILE],
+        memory.scratch_by_floor[FloorScratch.ODDS],
         memory.by_floor[ByFloor.MARGIN],
     )
     return outcome | explore(learner)

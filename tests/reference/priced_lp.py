@@ -149,7 +149,7 @@ class PricedTwin:
         fresh = self.available & ~played
         for column in np.flatnonzero(fresh.any(axis=0)):
             played_plan[:, column] = fresh[:, column] / fresh[:, column].sum()
-        if self.count_floor > 0 and not fresh.any():
+        if self.count_floor > 0 and self.moved == t and not fresh.any():
             best = np.where(self.available, worth[:, None] * mean, -np.inf).max(axis=0)
             few = self.available & (self.n < self.count_floor * math.log(1 + t) ** 2)
             few &= worth[:, None] * (mean + self.count_reach * full) >= best

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 MOST_SHORTFALL_PRICE = 1000.0  # M in the first round, of a floor that the first program misses
 ROUNDS_TO_SHRINK = 200  # up to here, what pairs are shrunk to is refreshed in each round
 ROUNDS_BETWEEN = 50  # and from here on after so many
-# Later on, averages and margins move in every other round, twice as far: they move slowly, and take a fifth of a round.
+# Later on, averages and margins move in every other round, twice as far, and counts are looked at then, too: they move
+# slowly, and take a quarter of a round.
 ROUNDS_PER_MOVE = 2
 # Pairs of which equally little is known are told apart by their places, not by how a processor rounds: the last pair's
 # bonus and, before it is played, its mean are larger than the first pair's by these shares. The first program can tell
@@ -469,12 +470,31 @@ def plan_second(learner, t, earned):
 
 
 @kernel
-def index_of(learner, prices, arm, context, radii):
-    """What a pair is worth at prices of arms, shape (K,), by its mean and `radii` over the root of its plays."""
-    memory = learner.memory
-    inverse = memory.scratch_by_pair[PairScratch.INVERSE, arm, context]
-    mean = memory.scratch_by_pair[PairScratch.MEAN, arm, context]
-    return (1.0 + prices[arm]) * (mean + radii * math.sqrt(inverse))
+def worth_of(learner, prices, arm, context):
+    """What a play of a pair is worth by its mean, at prices of arms, shape (K,)."""
+    return (1.0 + prices[arm]) * learner.memory.scratch_by_pair[PairScratch.MEAN, arm, context]
+
+
+@kernel
+def is_worth_a_try(learner, prices, arm, context, best, squared_factor):
+    """Whether a pair is worth as much as the `best`, if its mean is raised by a factor over the root of its plays."""
+    price = 1.0 + prices[arm]
+    lacking = best - worth_of(learner, prices, arm, context)
+    inverse = learner.memory.scratch_by_pair[PairScratch.INVERSE, arm, context]
+    return lacking <= 0.0 or lacking * lacking <= price * price * squared_factor * inverse
+
+
+@kernel
+def least_count(learner, t):
+    """The plays below which a pair has too few."""
+    return learner.dials[0].count_floor * math.log(1.0 + t) ** 2
+
+
+@kernel
+def squared_count_reach(learner, t):
+    """The square of the factor by which a pair with too few plays could be worth one."""
+    reach = learner.dials[0].count_reach * learner.settings[0].noise_scale
+    return reach * reach * 2.0 * math.log(2.0 * learner.allocation.size * t)
 
 
 @kernel
@@ -496,29 +516,25 @@ def hold_counts(learner, t, least):
     worth as much at the first program's prices as any other is by its mean.
     """
     by_pair, available, allocation = learner.statistics.by_pair, learner.problem.available, learner.allocation
-    dials = learner.dials[0]
-    factor = dials.count_reach * learner.settings[0].noise_scale * math.sqrt(2.0 * math.log(2.0 * allocation.size * t))
+    squared = squared_count_reach(learner, t)
     prices = learner.planner.workspace.by_arm[ByArm.DUAL_ROW]  # that no step of the simplex method needs now
     spread_over_arms(learner.problem, learner.memory.scratch_by_floor[FloorScratch.PRICE], prices)
     n_arms, n_contexts = allocation.shape
     for context in range(n_contexts):
+        best = -math.inf
         few = False
         for arm in range(n_arms):
-            few = few or (available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least)
-        if few:
-            best = -math.inf
-            for arm in range(n_arms):
-                if available[arm, context]:
-                    worth = (1.0 + prices[arm]) * learner.memory.scratch_by_pair[PairScratch.MEAN, arm, context]
-                    best = max(best, worth)
-            count = 0
-            for arm in range(n_arms):
-                if available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least:
-                    count += 1 if index_of(learner, prices, arm, context, factor) >= best else 0
-            for arm in range(n_arms if count > 0 else 0):
-                held = available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least
-                held = held and index_of(learner, prices, arm, context, factor) >= best
-                allocation[arm, context] = 1.0 / count if held else 0.0
+            if available[arm, context]:
+                best = max(best, worth_of(learner, prices, arm, context))
+                few |= by_pair[ByPair.PULLS, arm, context] < least
+        count = 0
+        for arm in range(n_arms if few else 0):
+            if available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least:
+                count += 1 if is_worth_a_try(learner, prices, arm, context, best, squared) else 0
+        for arm in range(n_arms if count > 0 else 0):
+            held = available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least
+            held = held and is_worth_a_try(learner, prices, arm, context, best, squared)
+            allocation[arm, context] = 1.0 / count if held else 0.0
 
 
 @kernel
@@ -548,8 +564,8 @@ def allocate(learner, context, t, stream):
     if moves:
         set_margins(learner, share, cost)
     outcome |= explore(learner)
-    if dials.count_floor > 0.0 and learner.progress[Progress.ALL_PLAYED] != 0:
-        least = dials.count_floor * math.log(1.0 + t) ** 2
+    if moves and dials.count_floor > 0.0 and learner.progress[Progress.ALL_PLAYED] != 0:
+        least = least_count(learner, t)
         if has_few(learner, least):
             hold_counts(learner, t, least)
     return outcome

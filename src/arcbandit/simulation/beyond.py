@@ -9,7 +9,15 @@ from arcbandit.kernels.coefficients import spread_over_arms
 from arcbandit.kernels.confidence import ByPair, radius_factor
 from arcbandit.kernels.program import NO_FLOOR, ByArm
 from arcbandit.policies.learner import Outcome
-from arcbandit.policies.priced_lp import LEAST_PRIOR, FloorScratch, PairScratch, index_of
+from arcbandit.policies.priced_lp import (
+    LEAST_PRIOR,
+    FloorScratch,
+    PairScratch,
+    is_worth_a_try,
+    least_count,
+    squared_count_reach,
+    worth_of,
+)
 from arcbandit.policies.priced_lp import Total as PricedTotal
 from arcbandit.simulation.metrics import FloorTotal, Total
 
@@ -57,22 +65,22 @@ def best_worth(learner, context, prices):
 @rare_kernel
 def is_held(learner, t):
     """Whether a pair with too few plays has the place of the second plan in some context, by `hold_counts`."""
-    by_pair, available, dials = learner.statistics.by_pair, learner.problem.available, learner.dials[0]
+    if learner.memory.totals[PricedTotal.MOVED] != t:
+        return False
+    by_pair, available = learner.statistics.by_pair, learner.problem.available
     n_arms, n_contexts = available.shape
-    least = dials.count_floor * math.log(1.0 + t) ** 2
-    factor = dials.count_reach * radius_factor(available.size, t, learner.settings[0].noise_scale)
+    least, squared = least_count(learner, t), squared_count_reach(learner, t)
     prices = learner.planner.workspace.by_arm[ByArm.DUAL_ROW]  # that no step of the simplex method needs now
     spread_over_arms(learner.problem, learner.memory.scratch_by_floor[FloorScratch.PRICE], prices)
     for context in range(n_contexts):
         best = -np.inf
-        hopeful = -np.inf
         for arm in range(n_arms):
             if available[arm, context]:
-                best = max(best, index_of(learner, prices, arm, context, 0.0))
-                if by_pair[ByPair.PULLS, arm, context] < least:
-                    hopeful = max(hopeful, index_of(learner, prices, arm, context, factor))
-        if hopeful >= best:
-            return True
+                best = max(best, worth_of(learner, prices, arm, context))
+        for arm in range(n_arms):
+            few = available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least
+            if few and is_worth_a_try(learner, prices, arm, context, best, squared):
+                return True
     return False
 
 

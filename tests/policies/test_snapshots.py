@@ -143,7 +143,11 @@ def test_an_edited_snapshot_is_refused_or_comes_back_as_it_is(name, data):
         policy_of_it = restore(edited)
     except InvalidInputError:
         return
-    assert alike(policy_of_it.snapshot(), edited)
+    latest = ("configuration", "version"), PARTS["configuration"]
+    # A rule that got no dial in version 4 has the same configuration in version 3.
+    assert alike(
+        policy_of_it.snapshot(), changed_at(edited, *latest) if edited["configuration"]["version"] == 3 else edited
+    )
     at_work = [context for context in policy_of_it.contexts if context not in policy_of_it.dropped_contexts]
     decision = policy_of_it.decide(at_work[0])
     assert 0 < decision.probability <= 1

@@ -25,6 +25,7 @@ from arcbandit.service.exporting import rows
 from arcbandit.service.identifiers import DecisionIds
 from arcbandit.service.postgres_connection import Address
 from arcbandit.service.postgres_store import PostgresStore
+from arcbandit.service.replicas import Following
 from arcbandit.service.reporting import reported
 from arcbandit.service.service import Service
 from arcbandit.service.stores import add_token, open_reader
@@ -147,6 +148,71 @@ def test_replicas_see_what_the_others_do(url):
             )
             await one.upkeep._following.catch_up()
             assert one.service.new_rewards["films"] >= 1
+
+    asyncio.run(play())
+
+
+class StillStore:
+    """A shared store in which nothing happens, but that says so."""
+
+    def __init__(self):
+        self.changed = asyncio.Event()
+
+    async def lead(self):
+        return False
+
+    async def versions(self, totals):
+        return []
+
+
+class StillService:
+    leads = False
+    catch_up = None
+
+    def __init__(self):
+        self.campaigns = {}
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_a_replica_stops_even_if_something_changes_at_the_same_moment(steps):
+    """`steps` turns of the loop after a change, it is told to stop; it used to forget that, and to follow for ever."""
+
+    async def play():
+        store = StillStore()
+        task = asyncio.create_task(Following(StillService(), store, plans=False).run())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        store.changed.set()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=PATIENCE / 10)
+        assert done
+        assert task.cancelled()
+
+    asyncio.run(play())
+
+
+def test_who_forgets_a_cancellation_is_told_again():
+    """Stopping waits for nobody who was told once and went on."""
+
+    async def play():
+        told = 0
+
+        async def forgetful():
+            nonlocal told
+            while told < 2:
+                try:
+                    await asyncio.sleep(3600)
+                except asyncio.CancelledError:
+                    told += 1
+
+        upkeep = Upkeep.__new__(Upkeep)
+        upkeep._planning = None
+        upkeep._tasks = [asyncio.create_task(forgetful())]
+        await asyncio.sleep(0)
+        await asyncio.wait_for(upkeep.stop(), PATIENCE)
+        assert told == 2
 
     asyncio.run(play())
 

@@ -37,8 +37,10 @@ class Following:
                 log.warning("What other replicas do is not known: %s", error)
             except Exception:
                 log.exception("Following failed, and is tried again.")
+            # Not wait_for: in Python 3.11 it forgets a cancellation that comes together with what it waits for.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._store.changed.wait(), FOLLOW_SECONDS)
+                async with asyncio.timeout(FOLLOW_SECONDS):
+                    await self._store.changed.wait()
 
     async def catch_up(self) -> None:
         """Know at the end what stood in the store at the beginning; callers that come together share one look."""

@@ -17,6 +17,7 @@ from arcbandit.service.worker_client import Asked, WorkerError
 
 log = logging.getLogger("arcbandit.service")
 
+CANCELLED_AGAIN_SECONDS = 1.0
 TICK_SECONDS = 0.05
 WATCH_SECONDS = 0.25
 EAGER = (STARTING, ADJUSTED, "exploring")  # plans that the first rewards improve
@@ -57,9 +58,12 @@ class Upkeep:
 
     async def stop(self) -> None:
         """End; a plan that is being made is forgotten."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        left = set(self._tasks)
+        while left:
+            for task in left:
+                task.cancel()
+            # Again after a while: a library may have lost a cancellation that came together with what it waited for.
+            _, left = await asyncio.wait(left, timeout=CANCELLED_AGAIN_SECONDS)
         if self._planning is not None:
             await self._planning.close()
 

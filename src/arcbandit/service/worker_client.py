@@ -58,7 +58,8 @@ class Worker:
         task = asyncio.ensure_future(self._exchange(question))
         # Whoever stops waiting leaves the process to finish its answer, which nobody else must take for theirs.
         task.add_done_callback(self._end_turn)
-        return value_of(await asyncio.wait_for(asyncio.shield(task), timeout))
+        async with asyncio.timeout(timeout):  # wait_for may forget a cancellation, in Python 3.11
+            return value_of(await asyncio.shield(task))
 
     def _end_turn(self, task: "asyncio.Task[Reply]") -> None:
         self._turn.release()

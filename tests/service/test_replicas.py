@@ -113,12 +113,15 @@ def test_replicas_see_what_the_others_do(url):
             version = other.service.campaign("films").plan.version
             await one.upkeep.plan_once("films")
             await until(lambda: other.service.campaign("films").plan.version > version)
-            # One that was faster makes the other's plan stale.
+            # One that was faster makes the other's plan stale, if it has not heard of the change: otherwise it plans on
+            # with what the change leaves of its plan.
+            await other.upkeep.stop()
             stale = other.service.campaign("films")
             await one.service.change("films", SetFloor("guest", 0.06), None)
             assert not await other.service.publish(
                 stale, msgspec.structs.replace(stale.plan, version=stale.plan.version + 1, how="planned"), None
             )
+            other.upkeep.start()
             # A decision that a client drew from a plan that only one of them knows, with an arm that is new.
             await until(
                 lambda: other.service.campaign("films").plan.version == one.service.campaign("films").plan.version

@@ -96,9 +96,13 @@ print("It serves the campaign films.")
 # is given, and a reward counts once, however often it is sent.
 
 # %%
+import time
+
 from arcbandit.client import Client
 
 client = Client(address)
+while client.plan("films").expected_revenue is None:  # until the first plan is made, contexts are shared evenly
+    time.sleep(0.1)
 platform = Platform()
 visits = np.random.default_rng(7)
 shown = dict.fromkeys(statistics.arms, 0)

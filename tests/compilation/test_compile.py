@@ -2,7 +2,10 @@
 
 import sys
 import threading
+from typing import NamedTuple
 
+import numba
+import numpy as np
 import pytest
 
 from arcbandit.compilation import cache
@@ -250,6 +253,46 @@ OTHER = None
 
 def call_copy(x):
     return OTHER(x)
+
+
+class Pair(NamedTuple):
+    values: np.ndarray
+    nothing: tuple
+    is_first: bool
+
+
+PAIR = Pair(np.array([7.0, 8.0]), (), False)
+
+
+@kernel
+def first_or(pair, otherwise=-1.0):
+    return pair.values[0] if pair.is_first and len(pair.nothing) == 0 else otherwise
+
+
+@kernel
+def as_first(pair):
+    return Pair(pair.values, (), True)
+
+
+def test_kernels_take_and_return_tuples():
+    """They pass them whole, which Numba does not."""
+
+    @entry_kernel
+    def of_both(pair):
+        return first_or(pair), first_or(as_first(pair), 0.5), first_or(pair, 0.25)
+
+    assert of_both(PAIR) == (-1.0, 7.0, 0.25)
+
+
+@pytest.mark.skipif(not COMPILED, reason="plain functions are not for Numba")
+def test_numba_may_call_kernels_by_itself():
+    """A tuple that they return would be taken for a new reference to its arrays; kernels count none."""
+
+    @numba.njit
+    def of_one(pair):
+        return first_or(pair), first_or(pair, 0.25)
+
+    assert of_one(PAIR) == (-1.0, 0.25)
 
 
 def test_a_copy_is_refused_names_that_its_function_does_not_know():

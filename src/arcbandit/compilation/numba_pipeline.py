@@ -4,6 +4,7 @@ Nothing here is documented by Numba. Only `compilation/compile.py` imports this 
 uses `compilation/numba_options.py` if the import or the trial fails.
 """
 
+import copy
 import gc
 from collections.abc import Callable
 from typing import Any
@@ -14,9 +15,11 @@ from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.cpu import CPUContext
+from numba.core.imputils import user_function
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
-from numba.core.types import unliteral
+from numba.core.types import Omitted, unliteral
 from numba.core.untyped_passes import InlineClosureLikes
 
 from arcbandit.compilation.cache import cache_folder, cache_on_disk
@@ -86,7 +89,19 @@ class KernelCompiler(CompilerBase):
                 gc.enable()
 
 
-class EntryLibrary(JITCodeLibrary):
+class KernelLibrary(JITCodeLibrary):
+    """Code of a kernel."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        # Numba prepares this for every function, and most are declarations of others.
+        ll_module.data_layout = self._codegen._data_layout
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                manager, builder = self._codegen._function_pass_manager()
+                manager.run(function, builder)
+
+
+class EntryLibrary(KernelLibrary):
     """Code of a kernel that Python calls, and of all kernels linked into it."""
 
     def _optimize_final_module(self) -> None:
@@ -122,7 +137,7 @@ class EntryCompiler(KernelCompiler):
     LOWERING = EntryLowering
 
 
-class LinkedLibrary(JITCodeLibrary):
+class LinkedLibrary(KernelLibrary):
     """Code of a kernel used inside others: linked into them, and optimised and turned into machine code there."""
 
     def _optimize_final_module(self) -> None:
@@ -133,12 +148,85 @@ class LinkedLibrary(JITCodeLibrary):
         self._finalized = True
 
 
+class WholePacker:
+    """Passes every argument as it is. Numba passes the numbers of arrays and tuples, of a learner hundreds."""
+
+    def __init__(self, models: Any, argument_types: Any) -> None:
+        self._given = [not isinstance(kind, Omitted) for kind in argument_types]
+        self.argument_types = tuple(models.lookup(kind).get_value_type() for kind in self._those_given(argument_types))
+
+    def _those_given(self, of_all: Any) -> list[Any]:
+        """Without those that a default stands for, which callers do not pass."""
+        return [of_one for of_one, given in zip(of_all, self._given, strict=True) if given]
+
+    def as_arguments(self, builder: Any, values: Any) -> list[Any]:
+        """What to pass for these values."""
+        return self._those_given(values)
+
+    def from_arguments(self, builder: Any, arguments: Any) -> list[Any]:
+        """The values that were passed."""
+        passed = iter(arguments)
+        return [next(passed) if given else None for given in self._given]
+
+    def assign_names(self, arguments: Any, names: Any) -> None:
+        """Name the arguments."""
+        for argument, name in zip(arguments, self._those_given(names), strict=True):
+            argument.name = name
+
+
+class WholeContext(CPUContext):
+    """Where functions are declared, called and lowered that take whole arguments."""
+
+    def get_arg_packer(self, argument_types: Any) -> WholePacker:
+        """What passes arguments."""
+        return WholePacker(self.data_model_manager, argument_types)
+
+
+def whole(context: Any) -> Any:
+    """A context, for functions that take whole arguments."""
+    seen = copy.copy(context)
+    seen.__class__ = WholeContext
+    return seen
+
+
+class Copied(Lower):
+    """Lowers a function that is inlined everywhere, and takes whole arguments: a third less is to be written down."""
+
+    def setup_function(self, fndesc: Any) -> None:
+        """Declare the function."""
+        context = self.context
+        self.context = whole(context)
+        super().setup_function(fndesc)
+        self.context = context
+
+    def extract_function_arguments(self) -> Any:
+        """Find the values of the arguments."""
+        self.fnargs = whole(self.context).call_conv.decode_arguments(self.builder, self.fndesc.argtypes, self.function)
+        return self.fnargs
+
+
+def copied_call(fndesc: Any, library: Any) -> Any:
+    """What writes a call of a function that takes whole arguments."""
+    call = user_function(fndesc, [library])
+
+    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return call(whole(context), builder, signature, arguments)
+
+    write.signature, write.libs = call.signature, call.libs  # type: ignore[attr-defined]
+    return write
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LinkedLowering(NativeLowering):
     """Lower a kernel for linking only; machine code of its own would take a third of all compilation."""
 
     _name = "arcbandit_linked_lowering"
     COPIED = True
+
+    @property
+    def lowering_class(self) -> Any:
+        """The class that writes the code."""
+        return Copied
 
     def run_pass(self, state: Any) -> bool:
         """Lower, and let callers find the code under a function that Python never calls."""
@@ -151,7 +239,8 @@ class LinkedLowering(NativeLowering):
         lowered = state["cr"]
         name = lowered.fndesc.qualname.split(".")[-1]
         stand_in = _dynfunc.make_function(lowered.fndesc.lookup_module(), name, "", 0, lowered.env, (library,))
-        state.targetctx.insert_user_function(stand_in, lowered.fndesc, [library])
+        call = copied_call(lowered.fndesc, library) if self.COPIED else user_function(lowered.fndesc, [library])
+        state.targetctx.insert_func_defn([(call, stand_in, call.signature)])
         state.reload_init.extend(library._reload_init)
         state["cr"] = lowered._replace(cfunc=stand_in)
         return True

@@ -99,15 +99,17 @@ def make_planner(
     """
     places = len(SoftPlace) if soft_floors else len(Place)
     unplayed = make_unplayed(n_arms, n_contexts, n_rows) if keeps_unplayed else ()
-    workspace, other = (make_workspace(n_arms, n_contexts, n_rows, rows_per_arm) for _ in range(2))
-    orders = Orders(other.order, other.entry_index, other.elimination) if keeps_orders else ()
+    orders: Any = ()
+    if keeps_orders:
+        other = make_workspace(n_arms, n_contexts, n_rows, rows_per_arm)
+        orders = Orders(other.order, other.entry_index, other.elimination)
     return Planner(
         lean=np.zeros(2),
         coefficients=np.zeros((len(Coefficient), n_arms, n_contexts)),
         key=np.full((places, n_contexts), -1, dtype=np.int32),
         slot_arm=np.tile(np.arange(n_rows, dtype=np.int32), (places, 1)),
         slot_context=np.full((places, n_rows), Column.SURPLUS, dtype=np.int32),
-        workspace=workspace,
+        workspace=make_workspace(n_arms, n_contexts, n_rows, rows_per_arm),
         orders=cast(Orders, orders),
         unplayed=cast(Unplayed, unplayed),
         shared=make_shared(n_rows) if shares_floors else cast(Shared, ()),

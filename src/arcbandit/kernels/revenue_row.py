@@ -73,7 +73,7 @@ def evaluate_shares_again(program, basis, workspace):
     return write_least(basis, workspace) >= 0.0
 
 
-@rare_kernel
+@kernel
 def is_first_best(program, first, prices, workspace, floor_price):
     """Whether the first plan is the best at some price b of revenue.
 
@@ -179,7 +179,7 @@ def close_in(
     return PlanStatus.OPTIMAL if sound else PlanStatus.PIVOT_LIMIT, share
 
 
-@rare_kernel
+@kernel
 def explore_most(program, target, lies, prices, first, first_workspace, upper, lower, soft, allocation, floor_price):
     """Lead two bases to those that tell the best plan; return a PlanStatus, what it lies on, and the upper one's share.
 

@@ -167,7 +167,7 @@ def take_up(program, basis, workspace):
     return workspace.elimination[Elimination.KEPT] == 1 or is_usable_softly(program, basis)
 
 
-@rare_kernel
+@kernel
 def plan_softly(program, basis, price, workspace, allocation):
     """Lead `basis` to the best plan in which each unit of a floor that is missed costs `price`; return a PlanStatus.
 

@@ -152,19 +152,19 @@ def estimate_probabilities(settings, statistics, counts, probabilities):
 
 
 @kernel
-def keeps_plan(learner, t):
+def keeps_plan(progress, t):
     """Whether round t goes by the last plan; while some pair was never played, every round plans."""
-    return t < learner.progress[Progress.NEXT_PLAN] and learner.progress[Progress.ALL_PLAYED] != 0
+    return t < progress[Progress.NEXT_PLAN] and progress[Progress.ALL_PLAYED] != 0
 
 
 @kernel
-def set_next_plan(learner, t):
+def set_next_plan(settings, progress, t):
     """Set when to plan again, after a plan in round t."""
-    replan = learner.settings[0].replan
+    replan = settings[0].replan
     if replan == Replan.DOUBLING:
-        learner.progress[Progress.NEXT_PLAN] = 2 * t
+        progress[Progress.NEXT_PLAN] = 2 * t
     elif replan != Replan.ALWAYS:
-        learner.progress[Progress.NEXT_PLAN] = t + replan
+        progress[Progress.NEXT_PLAN] = t + replan
 
 
 @kernel
@@ -222,9 +222,9 @@ def estimate_again(learner, past):
 
 
 @kernel
-def take_in_reward(learner, past, arm, context, reward, now):
+def take_in_reward(learner, noise, past, arm, context, reward, now):
     """Take a reward that came in round `now` into the estimate of sigma and the statistics."""
-    take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
+    take_in_noise(learner.settings, noise, learner.statistics, arm, context, reward)
     past.earned[arm] += reward
     if len(past) == 3:
         record_reward(learner.statistics, arm, context, reward)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.allocation import write_allocation
 from arcbandit.kernels.coefficients import spread_over_arms
-from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.confidence import ByPair, radius_factor
 from arcbandit.kernels.newsvendor import write_margins
 from arcbandit.kernels.planner import Place, SoftPlace, basis_of, forget_allocation, measures_now, set_leans
 from arcbandit.kernels.program import NO_FLOOR, ByArm, ByRow, PlanStatus, Program, Scalar
@@ -84,11 +84,12 @@ class PairScratch(enum.IntEnum):
     INVERSE = 2  # of that, as dividing takes long
     REVENUE = 3  # the mean less its share of the margin
     BONUS = 4
-    # The square of a radius by the usual rule, with the n and N that it was computed from: few change in a round.
-    REACH = 5
-    REACH_PULLS = 6
-    REACH_VISITS = 7
-    VISITS = 8  # N of each context, in the first row
+    REACH = 5  # the square of a radius by the usual rule
+    # Of each context, in the first row:
+    VISITS = 6  # N
+    # What the reaches of its pairs were computed from, besides N: few change in a round.
+    REACH_REWARDS = 7
+    REACH_PRIOR = 8
 
 
 class FloorScratch(enum.IntEnum):
@@ -178,44 +179,39 @@ def write_floors(learner):
 
 
 @kernel
-def write_visits(learner, t):
-    """Write N of each context: its visits or, where rewards came without a decision, as those of a log, at least these.
+def write_reach(learner, t):
+    """Write 2 (L + (L - LEFT_ALONE)_+) / n of the pairs, with L = log(1 + N / n), in contexts where N or n moved.
 
-    A prior counts for pulls that nobody made; no context has more rewards than there were rounds.
+    N are the visits of a context or, where rewards came without a decision, as those of a log, at least these. A prior
+    counts for pulls that nobody made; no context has more rewards than there were rounds.
     """
-    by_pair, visits = learner.statistics.by_pair, learner.memory.scratch_by_pair[PairScratch.VISITS, 0]
+    by_pair, scratch = learner.statistics.by_pair, learner.memory.scratch_by_pair
+    visits, inverses, reach = scratch[PairScratch.VISITS, 0], scratch[PairScratch.INVERSE], scratch[PairScratch.REACH]
+    prior = learner.memory.totals[Total.PRIOR]
+    forgets = len(learner.past) > 0  # one reward may leave as another comes
     n_arms, n_contexts = learner.allocation.shape
     for context in range(n_contexts):
         rewards = 0.0
         for arm in range(n_arms):
             rewards += by_pair[ByPair.PULLS, arm, context]
-        visits[context] = max(learner.statistics.context_counts[context], min(rewards, t))
-
-
-@kernel
-def squared_reach(learner, arm, context):
-    """2 (L + (L - LEFT_ALONE)_+) / n of a pair that was played, with L = log(1 + N / n)."""
-    scratch = learner.memory.scratch_by_pair
-    pulls = scratch[PairScratch.PULLS, arm, context]
-    visits = scratch[PairScratch.VISITS, 0, context]
-    if (
-        scratch[PairScratch.REACH_PULLS, arm, context] != pulls
-        or scratch[PairScratch.REACH_VISITS, arm, context] != visits
-    ):
-        scratch[PairScratch.REACH_PULLS, arm, context] = pulls
-        scratch[PairScratch.REACH_VISITS, arm, context] = visits
-        inverse = scratch[PairScratch.INVERSE, arm, context]
-        logarithm = math.log(1.0 + visits * inverse)
-        logarithm += max(logarithm - LEFT_ALONE, 0.0)
-        scratch[PairScratch.REACH, arm, context] = 2.0 * logarithm * inverse
-    return scratch[PairScratch.REACH, arm, context]
+        seen = max(learner.statistics.context_counts[context], min(rewards, t))
+        moved = (seen != visits[context]) | (rewards != scratch[PairScratch.REACH_REWARDS, 0, context])
+        if moved | (prior != scratch[PairScratch.REACH_PRIOR, 0, context]) | forgets:
+            visits[context] = seen
+            scratch[PairScratch.REACH_REWARDS, 0, context] = rewards
+            scratch[PairScratch.REACH_PRIOR, 0, context] = prior
+            for arm in range(n_arms):
+                inverse = inverses[arm, context]
+                logarithm = math.log(1.0 + seen * inverse)
+                logarithm += max(logarithm - LEFT_ALONE, 0.0)
+                reach[arm, context] = 2.0 * logarithm * inverse
 
 
 @kernel
 def write_bonus(learner, t, exploration, dearest, whole):
     """Write (1 + price of the arm's floors) / A times a radius of `exploration` x, or the `whole` one; A is `dearest`.
 
-    The radius is sigma sqrt(2 (x^2 L + log A) / n), with L = log(1 + N / n) or a little more (`squared_reach`), and
+    The radius is sigma sqrt(2 (x^2 L + log A) / n), with L = log(1 + N / n) or a little more (`write_reach`), and
     `price_reach` log A. A pair that was unlucky is kept away with a probability of about exp(-x^2 L), at up to A times
     what trying it would cost: log A makes that probability A times smaller.
     """
@@ -227,7 +223,7 @@ def write_bonus(learner, t, exploration, dearest, whole):
     further = 2.0 * learner.dials[0].price_reach * math.log(dearest)
     square = exploration * exploration
     step = BONUS_HEAD_START / learner.allocation.size
-    write_visits(learner, t)
+    write_reach(learner, t)
     for arm in range(n_arms):
         factor = (1.0 + prices[arm]) * noise_scale / dearest
         for context in range(n_contexts):
@@ -237,7 +233,7 @@ def write_bonus(learner, t, exploration, dearest, whole):
                     logarithm = 2.0 * math.log(2.0 * learner.allocation.size * t)
                 reach = logarithm * inverse
             else:
-                reach = squared_reach(learner, arm, context)
+                reach = scratch[PairScratch.REACH, arm, context]
             head_start = 1.0 + step * (arm * n_contexts + context)
             scratch[PairScratch.BONUS, arm, context] = (
                 factor * math.sqrt(square * reach + further * inverse) * head_start
@@ -476,12 +472,11 @@ def worth_of(learner, prices, arm, context):
 
 
 @kernel
-def is_worth_a_try(learner, prices, arm, context, best, squared_factor):
+def is_worth_a_try(learner, prices, arm, context, best, factor):
     """Whether a pair is worth as much as the `best`, if its mean is raised by a factor over the root of its plays."""
-    price = 1.0 + prices[arm]
-    lacking = best - worth_of(learner, prices, arm, context)
     inverse = learner.memory.scratch_by_pair[PairScratch.INVERSE, arm, context]
-    return lacking <= 0.0 or lacking * lacking <= price * price * squared_factor * inverse
+    hoped = worth_of(learner, prices, arm, context) + (1.0 + prices[arm]) * factor * math.sqrt(inverse)
+    return hoped >= best
 
 
 @kernel
@@ -491,10 +486,9 @@ def least_count(learner, t):
 
 
 @kernel
-def squared_count_reach(learner, t):
-    """The square of the factor by which a pair with too few plays could be worth one."""
-    reach = learner.dials[0].count_reach * learner.settings[0].noise_scale
-    return reach * reach * 2.0 * math.log(2.0 * learner.allocation.size * t)
+def count_factor(learner, t):
+    """What is added, over the root of its plays, to the mean of a pair with too few plays that could be worth one."""
+    return learner.dials[0].count_reach * radius_factor(learner.allocation.size, t, learner.settings[0].noise_scale)
 
 
 @kernel
@@ -516,7 +510,7 @@ def hold_counts(learner, t, least):
     worth as much at the first program's prices as any other is by its mean.
     """
     by_pair, available, allocation = learner.statistics.by_pair, learner.problem.available, learner.allocation
-    squared = squared_count_reach(learner, t)
+    factor = count_factor(learner, t)
     prices = learner.planner.workspace.by_arm[ByArm.DUAL_ROW]  # that no step of the simplex method needs now
     spread_over_arms(learner.problem, learner.memory.scratch_by_floor[FloorScratch.PRICE], prices)
     n_arms, n_contexts = allocation.shape
@@ -530,10 +524,10 @@ def hold_counts(learner, t, least):
         count = 0
         for arm in range(n_arms if few else 0):
             if available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least:
-                count += 1 if is_worth_a_try(learner, prices, arm, context, best, squared) else 0
+                count += 1 if is_worth_a_try(learner, prices, arm, context, best, factor) else 0
         for arm in range(n_arms if count > 0 else 0):
             held = available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least
-            held = held and is_worth_a_try(learner, prices, arm, context, best, squared)
+            held = held and is_worth_a_try(learner, prices, arm, context, best, factor)
             allocation[arm, context] = 1.0 / count if held else 0.0
 
 

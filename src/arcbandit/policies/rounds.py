@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -44,9 +44,14 @@ FORGETS: bool = False
 
 
 class Work(NamedTuple):
-    """A policy at work as compiled code sees it."""
+    """A policy at work as compiled code sees it.
+
+    Rules are shown a learner without the sums behind an estimate of sigma, so that they are the same code as with a
+    sigma that is given. They read the estimate in the settings.
+    """
 
     learner: Learner
+    noise: np.ndarray
     stream: Stream  # its number is set for each decision
 
 
@@ -58,6 +63,11 @@ class Batch(NamedTuple):
     probabilities: np.ndarray  # float64, shape (N,)
     round_numbers: np.ndarray  # int64, shape (N,)
     outcomes: np.ndarray  # int64, shape (N,)
+
+
+def make_work(learner: Learner, stream: Stream) -> Work:
+    """A learner, to be put to work."""
+    return Work(learner._replace(noise=cast(Any, ())), learner.noise, stream)
 
 
 def make_batch(contexts: "np.ndarray[Any, np.dtype[np.int64]]") -> Batch:
@@ -94,7 +104,7 @@ def decide(numbers, context, batch_numbers):
     Return (arm, probability, t, number of the decision, Outcome) of the last one. Its outcome is that of the plan in
     force, but EXPLORED only if the arm was never played in the context.
     """
-    learner, stream = unpack_work(numbers)
+    learner, _, stream = unpack_work(numbers)
     batch = unpack_batch(batch_numbers)
     progress = learner.progress
     many = batch.contexts.shape[0]
@@ -112,7 +122,7 @@ def decide(numbers, context, batch_numbers):
             now = max(number, progress[Progress.REWARDS])
             pass_rounds(learner, learner.past, now)
             see_context(learner, learner.past, context, now)
-        if keeps_plan(learner, t):
+        if keeps_plan(progress, t):
             if not FORGETS:
                 learner.statistics.context_counts[context] += 1.0
         else:
@@ -129,7 +139,7 @@ def decide(numbers, context, batch_numbers):
             else:
                 progress[Progress.OUTCOME] = rule_allocate(learner, context, t, here)
             progress[Progress.PLANNED_AT] = number
-            set_next_plan(learner, t)
+            set_next_plan(learner.settings, progress, t)
         _, uniform = uniforms(stream.seed, stream.epoch, number, Purpose.DECISION, 0)
         arm = arm_from_uniform(learner.allocation, context, uniform)
         probability = float(learner.allocation[arm, context])
@@ -147,7 +157,7 @@ def decide(numbers, context, batch_numbers):
 
 def learn(numbers, context, arm, reward, log_numbers):
     """Learn from the rewards of a log in turn or, if it is empty, from one reward."""
-    learner, _ = unpack_work(numbers)
+    learner, noise, _ = unpack_work(numbers)
     log = unpack_log(log_numbers)
     many = log.rewards.shape[0]
     if log.counted:
@@ -173,9 +183,9 @@ def learn(numbers, context, arm, reward, log_numbers):
             pass_rounds(learner, learner.past, now)
             if log.counted:
                 see_context(learner, learner.past, context, now)
-            take_in_reward(learner, learner.past, arm, context, reward, now)
+            take_in_reward(learner, noise, learner.past, arm, context, reward, now)
         else:
-            take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
+            take_in_noise(learner.settings, noise, learner.statistics, arm, context, reward)
             record_reward(learner.statistics, arm, context, reward)
         rule_learn(learner, context, arm, reward)
     if FORGETS:  # noqa: SIM102, likewise

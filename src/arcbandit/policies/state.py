@@ -34,7 +34,7 @@ from arcbandit.policies.learner import (
     make_memory,
     record_of,
 )
-from arcbandit.policies.rounds import Work, WorkKernels, work_kernels
+from arcbandit.policies.rounds import Work, WorkKernels, make_work, work_kernels
 
 Name = str | int
 
@@ -105,7 +105,7 @@ class State:
     @functools.cached_property
     def work(self) -> Work:
         """The learner and the stream."""
-        return Work(self.learner, Stream(self.stream, self.configuration.epoch, 0))
+        return make_work(self.learner, Stream(self.stream, self.configuration.epoch, 0))
 
     @functools.cached_property
     def kernels(self) -> WorkKernels:

@@ -64,6 +64,7 @@ class Upkeep:
                 task.cancel()
             # Again after a while: a library may have lost a cancellation that came together with what it waited for.
             _, left = await asyncio.wait(left, timeout=CANCELLED_AGAIN_SECONDS)
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # or what they failed of would be reported as unseen
         if self._planning is not None:
             await self._planning.close()
 

@@ -13,9 +13,9 @@ from arcbandit.policies.priced_lp import (
     LEAST_PRIOR,
     FloorScratch,
     PairScratch,
+    count_factor,
     is_worth_a_try,
     least_count,
-    squared_count_reach,
     worth_of,
 )
 from arcbandit.policies.priced_lp import Total as PricedTotal
@@ -69,7 +69,7 @@ def is_held(learner, t):
         return False
     by_pair, available = learner.statistics.by_pair, learner.problem.available
     n_arms, n_contexts = available.shape
-    least, squared = least_count(learner, t), squared_count_reach(learner, t)
+    least, factor = least_count(learner, t), count_factor(learner, t)
     prices = learner.planner.workspace.by_arm[ByArm.DUAL_ROW]  # that no step of the simplex method needs now
     spread_over_arms(learner.problem, learner.memory.scratch_by_floor[FloorScratch.PRICE], prices)
     for context in range(n_contexts):
@@ -79,7 +79,7 @@ def is_held(learner, t):
                 best = max(best, worth_of(learner, prices, arm, context))
         for arm in range(n_arms):
             few = available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least
-            if few and is_worth_a_try(learner, prices, arm, context, best, squared):
+            if few and is_worth_a_try(learner, prices, arm, context, best, factor):
                 return True
     return False
 

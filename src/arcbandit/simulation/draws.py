@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arcbandit.compilation.compile import kernel
+from arcbandit.compilation.compile import kernel, shared_kernel
 from arcbandit.kernels.counter import Purpose, uniforms
 from arcbandit.kernels.sampling import context_from_uniform, contexts_from_uniforms
 from arcbandit.simulation.world import noise_from_uniforms
@@ -39,14 +39,14 @@ def make_draws() -> Draws:
     return Draws(np.zeros((len(Drawn), ROUNDS_AT_A_TIME)), np.zeros(ROUNDS_AT_A_TIME, dtype=np.int64))
 
 
-@kernel
-def draw_rounds(world, stream, first, last, draws):
+@shared_kernel
+def draw_rounds(probabilities, model, seed, epoch, first, last, draws):
     """Draw for the rounds `first` .. `last`, or for as many of them as are drawn at a time."""
     numbers = draws.numbers
     count = min(ROUNDS_AT_A_TIME, last + 1 - first)
     for place in range(count):
-        context, arm = uniforms(stream.seed, stream.epoch, first + place, Purpose.DECISION, 0)
-        noise, other_noise = uniforms(stream.seed, stream.epoch, first + place, Purpose.REWARD, 0)
+        context, arm = uniforms(seed, epoch, first + place, Purpose.DECISION, 0)
+        noise, other_noise = uniforms(seed, epoch, first + place, Purpose.REWARD, 0)
         numbers[Drawn.CONTEXT, place] = context
         numbers[Drawn.ARM, place] = arm
         numbers[Drawn.NOISE, place] = noise
@@ -54,9 +54,9 @@ def draw_rounds(world, stream, first, last, draws):
     # A loop of its own: the logarithms and cosines in it are drawn one by one.
     for place in range(count):
         numbers[Drawn.NOISE, place] = noise_from_uniforms(
-            world, numbers[Drawn.NOISE, place], numbers[Drawn.OTHER_NOISE, place]
+            model, numbers[Drawn.NOISE, place], numbers[Drawn.OTHER_NOISE, place]
         )
-    contexts_from_uniforms(world.probabilities, numbers[Drawn.CONTEXT], count, draws.contexts)
+    contexts_from_uniforms(probabilities, numbers[Drawn.CONTEXT], count, draws.contexts)
 
 
 @kernel
@@ -70,8 +70,8 @@ def draw_round(world, stream, t, first, last, draws):
         # Drawn here, as the processor then works on both draws at once.
         left, right = uniforms(stream.seed, stream.epoch, t, Purpose.REWARD, 0)
         context = context_from_uniform(world.probabilities, context_uniform)
-        return context, arm_uniform, noise_from_uniforms(world, left, right)
+        return context, arm_uniform, noise_from_uniforms(world.model, left, right)
     place = (t - first) % ROUNDS_AT_A_TIME
     if place == 0:
-        draw_rounds(world, stream, t, last, draws)
+        draw_rounds(world.probabilities, world.model, stream.seed, stream.epoch, t, last, draws)
     return draws.contexts[place], draws.numbers[Drawn.ARM, place], draws.numbers[Drawn.NOISE, place]

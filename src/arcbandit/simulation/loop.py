@@ -79,7 +79,7 @@ def rounds(world, learner, meters, stream, first, last, record, draws, numbers):
             pass_rounds(learner, learner.past, t)
             see_context(learner, learner.past, context, t)
         if ON_CADENCE:
-            if keeps_plan(learner, t):
+            if keeps_plan(learner.progress, t):
                 if not FORGETS:
                     learner.statistics.context_counts[context] += 1.0
                 outcome = meters.compared[Compared.OUTCOME]
@@ -95,7 +95,7 @@ def rounds(world, learner, meters, stream, first, last, record, draws, numbers):
                 else:
                     outcome = rule_allocate(learner, context, t, here)
                 meters.compared[Compared.OUTCOME] = outcome
-                set_next_plan(learner, t)
+                set_next_plan(learner.settings, learner.progress, t)
         else:
             if FORGETS:
                 estimate_again(learner, learner.past)
@@ -129,7 +129,7 @@ def rounds(world, learner, meters, stream, first, last, record, draws, numbers):
             while slot != NOBODY:
                 old_context, old_arm, old_reward = arrived(world.late, slot)
                 if FORGETS:
-                    take_in_reward(learner, learner.past, old_arm, old_context, old_reward, t)
+                    take_in_reward(learner, learner.noise, learner.past, old_arm, old_context, old_reward, t)
                 else:
                     take_in_noise(learner.settings, learner.noise, learner.statistics, old_arm, old_context, old_reward)
                     record_reward(learner.statistics, old_arm, old_context, old_reward)
@@ -137,7 +137,7 @@ def rounds(world, learner, meters, stream, first, last, record, draws, numbers):
                 slot = next_arrival(world.late, slot)
         else:
             if FORGETS:
-                take_in_reward(learner, learner.past, arm, context, reward, t)
+                take_in_reward(learner, learner.noise, learner.past, arm, context, reward, t)
             else:
                 take_in_noise(learner.settings, learner.noise, learner.statistics, arm, context, reward)
                 record_reward(learner.statistics, arm, context, reward)

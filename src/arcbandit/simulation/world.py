@@ -41,9 +41,9 @@ class World(NamedTuple):
 
 
 @kernel
-def noise_from_uniforms(world, left, right):
+def noise_from_uniforms(model, left, right):
     """What the reward of a round is made of, whichever pair is played: a standard normal or a uniform number."""
-    return normal_from_uniforms(left, right) if world.model == RewardModel.GAUSSIAN else left
+    return normal_from_uniforms(left, right) if model == RewardModel.GAUSSIAN else left
 
 
 @kernel
@@ -63,7 +63,7 @@ def reward_from_noise(world, arm, context, noise):
 def draw_reward(world, arm, context, stream):
     """A reward of the pair: the same draw for every policy that plays it in this round."""
     left, right = uniforms(stream.seed, stream.epoch, stream.number, Purpose.REWARD, 0)
-    return reward_from_noise(world, arm, context, noise_from_uniforms(world, left, right))
+    return reward_from_noise(world, arm, context, noise_from_uniforms(world.model, left, right))
 
 
 @entry_kernel

@@ -135,6 +135,7 @@ PLACES = {
 LABELS = [label for label in CASES if COMPILED or label not in PLACES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changing", [False, True] if COMPILED else [True], ids=lambda changing: f"changing={changing}")
 @pytest.mark.parametrize("label", LABELS)
 def test_online_rounds_are_those_of_looking_at_every_pair(label, changing):

@@ -65,6 +65,7 @@ def folder(log, tmp_path_factory):
 
 
 class TestSameEverywhere:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "name", ["log.csv", "log.tsv", "log.parquet", "csvs", "parquets", "parquets/*/*.parquet", "log.duckdb"]
     )

@@ -264,6 +264,7 @@ def test_the_unit_of_money_does_not_matter(instance, unit):
 
 
 class TestWhatItKeeps:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "instance", [NU, GROUPS, random_instance(11), random_instance(46)], ids=["nu", "groups", "2 x 2", "4 x 5"]
     )

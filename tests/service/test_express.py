@@ -240,6 +240,7 @@ def test_what_is_plain_without_a_parser(data, found):
     assert plain_head(data, True) == found
 
 
+@pytest.mark.slow
 def test_who_asks_is_looked_at_each_time(tmp_path):
     """What a request asks for is remembered by its first lines; whether it may is not."""
     from arcbandit.service.sqlite_store import add_token, remove_token
@@ -284,6 +285,7 @@ def test_tokens_are_asked_for(tmp_path):
         server.kill()
 
 
+@pytest.mark.slow
 def test_excess_is_turned_away_unread_and_may_ask_again(tmp_path):
     """More than are taken on ask at the same moment; what is answered 200 is all that counts."""
     server = Process(made_store(tmp_path), at_once=4)
@@ -314,6 +316,7 @@ def test_excess_is_turned_away_unread_and_may_ask_again(tmp_path):
         server.kill()
 
 
+@pytest.mark.slow
 def test_who_does_not_wait_is_not_heard_for_a_moment(tmp_path):
     """A refusal comes at once; the next, if asked for at once, after a pause; what came meanwhile is not lost."""
     server = Process(made_store(tmp_path), at_once=4)

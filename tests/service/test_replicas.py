@@ -196,6 +196,7 @@ def test_a_replica_stops_even_if_something_changes_at_the_same_moment(steps):
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_who_forgets_a_cancellation_is_told_again():
     """Stopping waits for nobody who was told once and went on."""
 

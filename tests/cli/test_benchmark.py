@@ -12,6 +12,7 @@ from arcbandit.cli import main
 from arcbandit.cli.benchmark import LogLines
 from arcbandit.learning.contestants import CLAIRVOYANTS, DIALS, JUDGED, PLAYED
 from arcbandit.learning.results import FamilyResults, Settings, read
+from arcbandit.policies.registry import own_policies
 from tests.learning.made_up import results, row
 
 TINY = ["--instances", "2", "--epochs", "1", "--horizon", "100", "--jobs", "1"]
@@ -174,10 +175,12 @@ def test_a_log_says_how_far_it_is_and_how_long_the_rest_takes():
 
 @pytest.mark.slow
 def test_everybody_takes_part_unless_told_otherwise(tmp_path, capsys):
-    """Those whom the requirements compare, and both clairvoyants: all lines can be measured on such a family."""
+    """Every policy of the library, and both clairvoyants: all lines can be measured on such a family."""
     size = ["--instances", "1", "--epochs", "1", "--horizon", "60"]
     document = json.loads(answer_to("small", *size, "--out", tmp_path, "--json", capsys=capsys))
-    assert {one["policy"] for one in document["scores"]} == set(PLAYED)
+    played = {one["policy"] for one in document["scores"]}
+    assert played == set(PLAYED)
+    assert played >= set(own_policies()) - {"linear-program"}  # of which blp, olp and oplp are cases
     assert all(one["figures"] != "nothing was played" for one in document["requirements"])
     judged = next(one for one in document["scores"] if one["policy"] == JUDGED)
     assert all(judged["to_clairvoyants"][name] for name in CLAIRVOYANTS)

@@ -11,7 +11,7 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.revenue_row import Lies
 from arcbandit.learning.families import drawn
 from arcbandit.policies.learner import Outcome, Progress
-from arcbandit.policies.priced_lp import ByFloor, ByPairRow, Total
+from arcbandit.policies.priced_lp import LEFT_ALONE, ByFloor, ByPairRow, Total
 from tests.reference.priced_lp import PricedTwin
 
 NU = paper_instance("nu")
@@ -165,6 +165,25 @@ class TestPlaysAsDefined:
             for arm, context in np.ndindex(shape):
                 policy.update(context, arm, float(means[arm, context] + rng.normal()), count_context=True)
         assert follow(policy, means, 60, 1)["compared"] == 60
+
+    @pytest.mark.parametrize("plays", [1, 3, 12])
+    def test_where_pairs_are_left_alone(self, plays):
+        """After thousands of visits, of which all arms but one have few plays or a dozen."""
+        instance = Instance([[1.0, 0.6, 0.5], [0.7, 0.9, 0.6], [0.5, 0.7, 0.8]], [0.2, 0.1, 0.1], [0.4, 0.3, 0.3])
+        policy = PricedLP().for_instance(instance, seed=1)
+        rng = np.random.default_rng(plays)
+        counts = np.full((3, 3), plays) + np.diag([4000] * 3)
+        arms, contexts = (np.repeat(one.ravel(), counts.ravel()) for one in np.indices((3, 3)))
+        rewards = instance.mean_rewards[arms, contexts] + rng.normal(size=arms.size)
+        policy.update_many(
+            [instance.contexts[one] for one in contexts],
+            [instance.arms[arm] for arm in arms],
+            rewards,
+            count_contexts=True,
+        )
+        visits = policy.learner.statistics.context_counts
+        assert np.log1p(visits / (plays + 1)).min() > LEFT_ALONE
+        assert follow(policy, instance.mean_rewards, 60, plays)["compared"] == 60
 
     def test_every_kind_of_plan_is_among_them(self):
         """Otherwise the comparisons would leave out a case of the second program."""

@@ -115,7 +115,7 @@ class PricedTwin:
         # Rewards of a log may have come without a visit.
         visits = np.maximum(self.visits, np.minimum(self.n.sum(axis=0), t))
         usual = np.log1p(visits / n)
-        usual += np.maximum(usual - 5, 0)
+        usual += np.maximum(usual - 5, 0) * np.minimum(4 / n, 1)  # a pair with few plays that is left alone
         explored = 2 * np.where(played, usual, math.log(2 * self.available.size * t)) / n
         revenue = self.p * mean
         # What a margin takes per unit of each pair's share, per unit of z over the standard error.

@@ -67,8 +67,8 @@ def benchmark(
         Parameter(
             negative=(),
             show_default=False,
-            help="A policy as for `arcbandit simulate`; repeat it for each. By default those that the requirements "
-            "compare, and the clairvoyants.",
+            help="A policy as for `arcbandit simulate`; repeat it for each. By default every "
+            "policy of the library, and the clairvoyants.",
         ),
     ] = None,
     instances: Annotated[

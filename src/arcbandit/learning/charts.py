@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from arcbandit.learning.contestants import CLAIRVOYANTS, DEFAULT, DIALS, PLAYED, shown_as
+from arcbandit.learning.contestants import BASELINES, CLAIRVOYANTS, COMPARED, DEFAULT, DIALS, shown_as
 from arcbandit.learning.families import RANDOM
 from arcbandit.learning.results import FamilyResults, Results
 from arcbandit.learning.scores import geometric_mean, quotients, ratios
@@ -15,9 +15,9 @@ TALL = (4.2, 3.4)
 
 
 def order(results: Results) -> list[str]:
-    """The policies of all families, those that always take part first."""
-    found = {policy for one in results.values() for policy in one.policies}
-    return [*(label for label in PLAYED if label in found), *sorted(found - set(PLAYED))]
+    """The policies of all families that charts show, those that are always compared first."""
+    found = {policy for one in results.values() for policy in one.policies}.difference(BASELINES)
+    return [*(label for label in COMPARED if label in found), *sorted(found.difference(COMPARED))]
 
 
 def _places(labels: Sequence[str]) -> dict[str, int | None]:

@@ -13,8 +13,21 @@ SAMPLER = "thompson-lp"
 HOPEFUL, CAUTIOUS = "olp", "oplp"  # the paper's
 CLAIRVOYANT, CLAIRVOYANT_WITH_MARGINS = "clairvoyant", "clairvoyant-margins"
 CLAIRVOYANTS = (CLAIRVOYANT_WITH_MARGINS, CLAIRVOYANT)
-# Those that take longest come first, so that no worker is left alone with one of them at the end.
-PLAYED = (SAMPLER, JUDGED, CAREFUL, CAUTIOUS, DEFAULT, HOPEFUL, *CLAIRVOYANTS)
+# Those that are compared. Those that take longest come first, so that no worker is left alone with one at the end.
+COMPARED = (SAMPLER, JUDGED, CAREFUL, CAUTIOUS, DEFAULT, HOPEFUL, *CLAIRVOYANTS)
+# All others of the library: rows in the tables, but no marks in the charts, as most lose ten times as much.
+BASELINES = (
+    "bandit-q",
+    "loe2d",
+    "optimistic3",
+    "lagrange-cb",
+    "drift-plus-penalty",
+    "spoc",
+    "sgoc",
+    "doc",
+    "greedy",
+)
+PLAYED = (*COMPARED, *BASELINES)
 SHOWN_AS = {CAREFUL: "priced-lp, v = 10", CLAIRVOYANT_WITH_MARGINS: "clairvoyant, margins"}
 
 # Runs that seem not to settle are played on only of these: of the others many do, and they would take the most time.

@@ -1,7 +1,7 @@
 """Families of instances: each is a pure function of family, half, number and seed, and strictly feasible.
 
 The instances of a family come in two halves. Rules and their constants are tuned on the half `tuning` alone, and judged
-on the half `scored`. The seed 0 is the one that results are published for; any other gives instances that nobody saw.
+on the half `scored`. Rules are tuned with the seed 0; any other gives other instances in both halves.
 
 Floors are drawn so: a direction d, in units of what each arm earns if it is always played; the largest s for which
 floors s d can be met; then the floors (tightness) s d. A tightness near 1 leaves a feasibility margin near 0. Means and

@@ -50,7 +50,7 @@ def page(parts: Parts, images: dict[str, str]) -> str:
         images.get("relative", ""),
         f"This page is written by `arcbandit benchmark`, from the half `{half}` of the instances unless a section says "
         "otherwise. Regret R is revenue lost against the best plan, violation V what the floors lacked, both summed "
-        "over the rounds.",
+        "over the rounds. The pictures leave out the baselines, which the tables have.",
         "## What must hold",
         _verdicts(shown),
         *(["On the half `tuning`, for comparison:", _verdicts(tuning)] if scored and tuning else []),
@@ -71,8 +71,8 @@ def page(parts: Parts, images: dict[str, str]) -> str:
         "## What was tuned on what",
         "The constants of a rule may be chosen on the half `tuning`, and on nothing else; the frontiers are of that "
         f"half. The half `scored` is for a single run, after everything is fixed; {_when(scored)}. Whoever doubts that "
-        "nothing was fitted to it plays instances that nobody has seen: `arcbandit benchmark --seed 1`, or any other "
-        "seed.",
+        "nothing was fitted to it plays instances that nobody has seen: `arcbandit benchmark --seed` with a number of "
+        "their own.",
         "## How it was played",
         _settings(parts),
     ]

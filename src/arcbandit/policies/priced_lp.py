@@ -44,6 +44,8 @@ MEAN_HEAD_START = 1e-2
 # From here on a logarithm of visits per play counts twice: a pair that is left alone for so long, e^5 = 148 visits per
 # play, may have been unlucky, and to find out costs little. Runs in which a good pair is never tried again are rarer.
 LEFT_ALONE = 5.0
+# Bad luck does not outlast many plays: beyond so many, what counts besides is less, in proportion.
+FEW_PLAYS = 4.0
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
 # Averages this small are zero. They would shrink for ever otherwise, and processors are slow with numbers next to zero:
 # from round 35,000 on, every round took twice as long.
@@ -180,7 +182,9 @@ def write_floors(learner):
 
 @kernel
 def write_reach(learner, t):
-    """Write 2 (L + (L - LEFT_ALONE)_+) / n of the pairs, with L = log(1 + N / n), in contexts where N or n moved.
+    """Write 2 (L + h (L - LEFT_ALONE)_+) / n of the pairs, in contexts where N or n moved.
+
+    L is log(1 + N / n), and h is 1 of a pair with at most FEW_PLAYS plays, beyond that FEW_PLAYS / n.
 
     N are the visits of a context or, where rewards came without a decision, as those of a log, at least these. A prior
     counts for pulls that nobody made; no context has more rewards than there were rounds.
@@ -203,7 +207,7 @@ def write_reach(learner, t):
             for arm in range(n_arms):
                 inverse = inverses[arm, context]
                 logarithm = math.log(1.0 + seen * inverse)
-                logarithm += max(logarithm - LEFT_ALONE, 0.0)
+                logarithm += max(logarithm - LEFT_ALONE, 0.0) * min(FEW_PLAYS * inverse, 1.0)
                 reach[arm, context] = 2.0 * logarithm * inverse
 
 

@@ -1,0 +1,317 @@
+"""What was tried in place of parts of PricedLP, on the tuning half: python -m benchmarks.variants.
+
+A variant is PricedLP with some of its kernels, constants and dials replaced. All meet the same contexts and noise on
+the same instances. A line of the table has a variant's R + V after 50,000 rounds over that of PricedLP, geometric means
+by family, and the largest R + V of a run. Results are kept in a folder; a run that was interrupted goes on where it
+stopped.
+"""
+
+import argparse
+import enum
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from arcbandit.cli.benchmark import LogLines
+from arcbandit.compilation.compile import bound, kernel, rare_kernel
+from arcbandit.kernels.confidence import ByPair
+from arcbandit.kernels.counter import Purpose, standard_normal
+from arcbandit.kernels.program import NO_FLOOR, ByArm
+from arcbandit.learning.play import Plan, play
+from arcbandit.learning.results import TUNING, FamilyResults
+from arcbandit.learning.scores import quotients, ratios
+from arcbandit.policies import priced_lp
+from arcbandit.policies.configuration import Configuration
+from arcbandit.policies.priced_lp import (
+    BONUS_HEAD_START,
+    MEAN_HEAD_START,
+    ByFloor,
+    FloorScratch,
+    PairScratch,
+    PricedLP,
+    Total,
+)
+
+FAMILIES = ("paper", "small", "large", "dear", "rare")
+PLAIN = "priced-lp"
+DECORATORS = {"kernel": kernel, "rare_kernel": rare_kernel}
+PRIOR_PLAYS = 4.0  # that the noise scale counts for, beside the squares of a pair's rewards
+FADES_FROM = 16.0  # plays, from which on the reach of prices fades
+# Means, floors and margins as in the two versions of the rule that were found first, without what came later.
+AS_FOUND = {"price_reach": 0.0, "price_caution": 0.0, "count_floor": 0.0}
+
+# Names that kernels of this file are bound to.
+drawing_allocate: Any = None
+usual_reach: Any = None
+usual_bonus: Any = None
+
+
+def plain(function: Any) -> Any:
+    """The Python function of a kernel."""
+    return getattr(function, "py_func", function)
+
+
+def varied(**changes: Any) -> Any:
+    """PricedLP's `allocate`, in which these names of its module mean something else wherever they are used.
+
+    Kernels that use them are bound again in the order in which the module defines them, callees before callers.
+    """
+    changed = dict(changes)
+    for name, function in vars(priced_lp).items():
+        code = getattr(plain(function), "__code__", None)
+        if code is None or plain(function).__module__ != priced_lp.__name__ or name in changes:
+            continue
+        used = {one: changed[one] for one in code.co_names if one in changed}
+        if used:
+            changed[name] = bound(DECORATORS[getattr(function, "made_by", "kernel")], plain(function), **used)
+    return changed["allocate"]
+
+
+# The first version: means as they are, margins on the floors instead of in the revenues, errors of the last plan.
+
+
+@kernel
+def write_plain_means(learner):
+    """Means as they are; a pair never played has the average of all, and counts as played once."""
+    by_pair, scratch = learner.statistics.by_pair, learner.memory.scratch_by_pair
+    centre = learner.memory.totals[Total.CENTRE]
+    n_arms, n_contexts = learner.allocation.shape
+    head_start = MEAN_HEAD_START * (learner.settings[0].noise_scale + abs(centre)) / learner.allocation.size
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            n = by_pair[ByPair.PULLS, arm, context]
+            mean = by_pair[ByPair.MEAN, arm, context]
+            if n == 0.0:
+                n = 1.0
+                mean = centre + head_start * (arm * n_contexts + context)
+            scratch[PairScratch.PULLS, arm, context] = n
+            scratch[PairScratch.INVERSE, arm, context] = 1.0 / n
+            scratch[PairScratch.MEAN, arm, context] = mean
+            scratch[PairScratch.REVENUE, arm, context] = mean
+
+
+@kernel
+def write_raised_floors(learner):
+    """Every floor with its margin."""
+    floors, memory = learner.problem.floors, learner.memory
+    written = memory.scratch_by_floor[FloorScratch.FLOOR]
+    for row in range(floors.shape[0]):
+        written[row] = floors[row]
+        if floors[row] != NO_FLOOR:
+            written[row] += memory.by_floor[ByFloor.MARGIN, row] * memory.by_floor[ByFloor.ERROR, row]
+
+
+@kernel
+def write_errors_of_last_plan(learner):
+    """The standard error of each floor's revenue under the plan at hand."""
+    memory, problem = learner.memory, learner.problem
+    inverses, errors = memory.scratch_by_pair[PairScratch.INVERSE], memory.by_floor[ByFloor.ERROR]
+    n_arms, n_contexts = learner.allocation.shape
+    for row in range(errors.shape[0]):
+        errors[row] = 0.0
+    for arm in range(n_arms):
+        variance = 0.0
+        for context in range(n_contexts):
+            played = problem.context_probabilities[context] * learner.allocation[arm, context]
+            variance += played * played * inverses[arm, context]
+        for place in range(problem.arm_rows.shape[1]):
+            row = problem.arm_rows[arm, place] - 1
+            if row >= 0:
+                errors[row] += variance
+    for row in range(errors.shape[0]):
+        errors[row] = learner.settings[0].noise_scale * math.sqrt(errors[row])
+
+
+@kernel
+def no_cost(average, share, target):
+    """In place of the average of what exploring costs, which this version leaves out of its margins."""
+    return 0.0
+
+
+# Draws in place of radii: the bonus of a pair is at its price, times how far its mean may be off by a draw.
+
+
+@kernel
+def write_draws(learner, t, exploration, dearest, whole):
+    """Write (1 + price) / A times sigma N(0, 1) / sqrt(n), of draws in the row of reaches; or the `whole` radius."""
+    scratch = learner.memory.scratch_by_pair
+    prices = learner.planner.workspace.by_arm[ByArm.PRICE]
+    n_arms, n_contexts = learner.allocation.shape
+    all_of_it = math.sqrt(2.0 * math.log(2.0 * learner.allocation.size * t))
+    for arm in range(n_arms):
+        factor = (1.0 + prices[arm]) * learner.settings[0].noise_scale / dearest
+        for context in range(n_contexts):
+            n = learner.statistics.by_pair[ByPair.PULLS, arm, context]
+            times = all_of_it if whole or n == 0.0 else scratch[PairScratch.REACH, arm, context]
+            scratch[PairScratch.BONUS, arm, context] = (
+                factor * times * math.sqrt(scratch[PairScratch.INVERSE, arm, context])
+            )
+
+
+def allocate_by_draws(learner, context, t, stream):
+    """Draw for every pair, then allocate."""
+    reach = learner.memory.scratch_by_pair[PairScratch.REACH]
+    n_arms, n_contexts = reach.shape
+    for arm in range(n_arms):
+        for column in range(n_contexts):
+            index = arm * n_contexts + column
+            reach[arm, column] = standard_normal(stream.seed, stream.epoch, stream.number, Purpose.POLICY, index)
+    return drawing_allocate(learner, context, t, stream)
+
+
+# Radii by the variance of a pair's own rewards.
+
+
+class Kept(enum.IntEnum):
+    """What is kept per pair."""
+
+    PLAN = 0
+    SQUARES = 1  # squared deviations of the rewards from their mean, summed
+
+
+@kernel
+def learn_squares(learner, context, arm, reward):
+    """Add to the squared deviations, by Welford's rule; the mean is already the new one."""
+    pulls = learner.statistics.by_pair[ByPair.PULLS, arm, context]
+    if pulls > 1.0:
+        deviation = reward - learner.statistics.by_pair[ByPair.MEAN, arm, context]
+        learner.memory.by_pair[Kept.SQUARES, arm, context] += deviation * deviation * pulls / (pulls - 1.0)
+
+
+def write_reach_by_variance(learner, t):
+    """The usual reach, times a pair's variance over that of the noise, which stands for some plays beside it."""
+    scratch, by_pair = learner.memory.scratch_by_pair, learner.statistics.by_pair
+    noise = learner.settings[0].noise_scale ** 2
+    n_arms, n_contexts = learner.allocation.shape
+    usual_reach(learner, t)
+    for context in range(n_contexts):
+        scratch[PairScratch.REACH_PRIOR, 0, context] = -1.0  # the next call computes the usual ones again
+        for arm in range(n_arms):
+            n = by_pair[ByPair.PULLS, arm, context]
+            own = learner.memory.by_pair[Kept.SQUARES, arm, context] + PRIOR_PLAYS * noise
+            scratch[PairScratch.REACH, arm, context] *= own / ((max(n - 1.0, 0.0) + PRIOR_PLAYS) * noise)
+
+
+# What else radii could be: logarithms that count three times for fewer plays, and a reach of prices that fades.
+
+
+def write_reach_of_fewer(learner, t):
+    """2 (L + 2 h (L - 4)_+) / n, with h = 1 up to two plays."""
+    by_pair, scratch = learner.statistics.by_pair, learner.memory.scratch_by_pair
+    n_arms, n_contexts = learner.allocation.shape
+    for context in range(n_contexts):
+        rewards = 0.0
+        for arm in range(n_arms):
+            rewards += by_pair[ByPair.PULLS, arm, context]
+        seen = max(learner.statistics.context_counts[context], min(rewards, t))
+        for arm in range(n_arms):
+            inverse = scratch[PairScratch.INVERSE, arm, context]
+            logarithm = math.log(1.0 + seen * inverse)
+            logarithm += 2.0 * max(logarithm - 4.0, 0.0) * min(2.0 * inverse, 1.0)
+            scratch[PairScratch.REACH, arm, context] = 2.0 * logarithm * inverse
+
+
+def write_bonus_that_fades(learner, t, exploration, dearest, whole):
+    """The usual bonus, with a reach of prices that is less of pairs with many plays, in proportion."""
+    scratch = learner.memory.scratch_by_pair
+    prices = learner.planner.workspace.by_arm[ByArm.PRICE]
+    further = 2.0 * learner.dials[0].price_reach * math.log(dearest)
+    step = BONUS_HEAD_START / learner.allocation.size
+    n_arms, n_contexts = learner.allocation.shape
+    usual_bonus(learner, t, exploration, dearest, whole)
+    for arm in range(n_arms):
+        factor = (1.0 + prices[arm]) * learner.settings[0].noise_scale / dearest
+        for context in range(n_contexts):
+            inverse = scratch[PairScratch.INVERSE, arm, context]
+            if FADES_FROM * inverse < 1.0:
+                factor_here = factor * (1.0 + step * (arm * n_contexts + context))
+                square = (scratch[PairScratch.BONUS, arm, context] / factor_here) ** 2
+                square -= further * inverse * (1.0 - FADES_FROM * inverse)
+                scratch[PairScratch.BONUS, arm, context] = factor_here * math.sqrt(max(square, 0.0))
+
+
+class Variant(NamedTuple):
+    """A rule to be compared with PricedLP, and its dials."""
+
+    about: str
+    allocate: Any
+    dials: Mapping[str, float] = {}
+    learn: Callable[..., Any] | None = None
+
+    def configured(self, name: str, weight: float) -> Configuration:
+        """The rule, with a weight of violation."""
+        parts: dict[str, Any] = {"name": name, "__doc__": self.about, "allocate": staticmethod(self.allocate)}
+        if self.learn is not None:
+            parts |= {"learn": staticmethod(self.learn), "rows": PricedLP.rows._replace(by_pair=Kept)}
+        rule = type(PricedLP)("Variant", (PricedLP,), parts)
+        made: Configuration = rule(violation_weight=weight, **self.dials)
+        return made
+
+
+def variants() -> dict[str, Variant]:
+    """All of them, by name."""
+    margins = bound(kernel, plain(priced_lp.set_margins), write_errors=write_errors_of_last_plan, moved=no_cost)
+    first = varied(
+        write_means=write_plain_means,
+        write_floors=write_raised_floors,
+        set_margins=margins,
+        LEFT_ALONE=math.inf,
+        ROUNDS_PER_MOVE=1,
+    )
+    draws = bound(kernel, allocate_by_draws, drawing_allocate=varied(write_bonus=write_draws))
+    by_variance = bound(kernel, write_reach_by_variance, usual_reach=priced_lp.write_reach)
+    fades = bound(kernel, write_bonus_that_fades, usual_bonus=priced_lp.write_bonus)
+    return {
+        "first": Variant("first version, as found", first, AS_FOUND),
+        "first-0.85": Variant("first version, exploration 0.85", first, {**AS_FOUND, "exploration": 0.85}),
+        "second": Variant("second version, as found", varied(LEFT_ALONE=math.inf, ROUNDS_PER_MOVE=1), AS_FOUND),
+        "draws": Variant("draws in place of radii", draws),
+        "variances": Variant("radii by each pair's own variance", varied(write_reach=by_variance), learn=learn_squares),
+        "once": Variant("no logarithm counts twice", varied(LEFT_ALONE=math.inf)),
+        "twice": Variant("logarithms count twice whatever the plays", varied(FEW_PLAYS=math.inf)),
+        "fewer": Variant(
+            "three times beyond 4, up to two plays", varied(write_reach=bound(kernel, write_reach_of_fewer))
+        ),
+        "fades": Variant("a reach of prices that fades with plays", varied(write_bonus=fades)),
+        "no-counts": Variant("no count floor", priced_lp.allocate, {"count_floor": 0.0}),
+    }
+
+
+def cell(found: FamilyResults, name: str) -> str:
+    """R + V over PricedLP's, and the largest of a run."""
+    ratio = ratios(quotients(found, name, PLAIN))
+    worst = max(row.worst for row in found.of(name).values())
+    return f"{ratio.mean:.3f} ({worst:,.0f})" if ratio is not None else "–"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Play the variants named on the command line, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    known = variants()
+    parser.add_argument("variants", nargs="*", help=f"by default all: {', '.join(known)}")
+    parser.add_argument("--family", action="append", default=[], choices=FAMILIES)
+    parser.add_argument("--weight", type=float, default=1.0)
+    parser.add_argument("--instances", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--horizon", type=int, default=50_000)
+    parser.add_argument("--out", type=Path, default=Path("variants"))
+    given = parser.parse_args(arguments)
+    unknown = set(given.variants).difference(known)
+    if unknown:
+        parser.error(f"variants must be among {', '.join(known)}, got {', '.join(sorted(unknown))}.")
+    chosen = {name: known[name] for name in given.variants or known}
+    contestants: dict[str, Any] = {PLAIN: PricedLP(violation_weight=given.weight)}
+    contestants |= {name: one.configured(name, given.weight) for name, one in chosen.items()}
+    families = tuple(given.family or FAMILIES)
+    plan = Plan(TUNING, families, contestants, given.instances, given.epochs, given.horizon)
+    found = play(plan, given.out / f"weight-{given.weight:g}", "python -m benchmarks.variants", LogLines())
+    print("| in place of a part |", " | ".join(families), "|")
+    print("|---|" + "---|" * len(families))
+    for name, about in {PLAIN: "(PricedLP)", **{name: one.about for name, one in chosen.items()}}.items():
+        print(f"| {about} |", " | ".join(cell(found[family], name) for family in families), "|")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

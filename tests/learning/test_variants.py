@@ -1,0 +1,48 @@
+"""What is tried in place of parts of PricedLP is PricedLP but for these parts."""
+
+import numpy as np
+import pytest
+
+from arcbandit import paper_instance, simulate
+from arcbandit.policies import priced_lp
+from arcbandit.policies.priced_lp import PricedLP
+from benchmarks.variants import Variant, main, variants, varied
+
+NU = paper_instance("nu")
+
+
+@pytest.mark.slow
+def test_with_nothing_else_in_its_place_it_plays_alike():
+    """The kernels are bound again from the first that uses a constant to `allocate`."""
+    same = Variant("the same", varied(LEFT_ALONE=priced_lp.LEFT_ALONE)).configured("same", 1.0)
+    other = Variant("other bonus", varied(BONUS_HEAD_START=1.0)).configured("other", 1.0)
+    trace = simulate(NU, {"priced-lp": PricedLP(), "same": same, "other": other}, 2000, epochs=2)
+    assert np.array_equal(trace.records["same"], trace.records["priced-lp"], equal_nan=True)
+    assert (trace.regret["other"] != trace.regret["priced-lp"]).any()
+
+
+@pytest.mark.slow
+def test_each_is_a_rule_of_its_own(cases):
+    """It plays, and otherwise than PricedLP; the short version leaves out what takes longest to compile."""
+    chosen = {name: one for name, one in variants().items() if name in cases(("first", "variances"), tuple(variants()))}
+    assert chosen
+    instance = paper_instance("nu-margin:0.01")
+    policies = {name: one.configured(name, 1.0) for name, one in chosen.items() if name != "no-counts"}
+    trace = simulate(instance, {"priced-lp": PricedLP(), **policies}, 3000, epochs=2)
+    for name in policies:
+        total = trace.regret_plus_violation[name][:, -1]
+        assert np.isfinite(total).all()
+        assert (total != trace.regret_plus_violation["priced-lp"][:, -1]).all(), name
+
+
+@pytest.mark.slow
+def test_the_table_has_a_line_for_each(tmp_path, capsys):
+    small = ["--instances", "1", "--epochs", "1", "--horizon", "200", "--out", str(tmp_path)]
+    main(["no-counts", "--family", "small", *small])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "| in place of a part | small |"
+    assert lines[2].startswith("| (PricedLP) | 1.000 (")
+    assert lines[3].startswith("| no count floor | ")
+    with pytest.raises(SystemExit):
+        main(["nonsense", *small])
+    assert "got nonsense" in capsys.readouterr().err

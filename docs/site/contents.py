@@ -67,6 +67,7 @@ SECTIONS = (
             Page("what-each-costs", "What each feature costs"),
             Page("performance", "Performance"),
             Page("architecture", "Architecture", "ARCHITECTURE.md"),
+            Page("how-it-works", "How it works"),
         ),
     ),
     Section(

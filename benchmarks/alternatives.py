@@ -16,7 +16,7 @@ import numpy as np
 from arcbandit.kernels.program import PlanStatus
 from arcbandit.planning import Planner
 from benchmarks.learning import Decide, Update, online_rounds, steady_policy
-from benchmarks.measure import Outcome, Workload, take_turns
+from benchmarks.measure import Outcome, Requirement, Workload, take_turns
 from benchmarks.planning import COLD_PROBLEMS, cold_problem, linear_program, relative_error
 
 EPSILON = 0.05
@@ -120,6 +120,7 @@ def _online(
     n_arms: int,
     n_contexts: int,
     rounds: int,
+    ratio: float | None = None,
 ) -> Workload:
     return Workload(
         name=f"online-{n_arms}x{n_contexts}-{library}",
@@ -127,29 +128,31 @@ def _online(
         run=partial(online, make, name, n_arms, n_contexts, rounds),
         turns=7,
         quick_turns=3,
+        requirement=None if ratio is None else Requirement(ratio=ratio),
         needs=library,
     )
 
 
-def _cold(n_arms: int, n_contexts: int) -> Workload:
+def _cold(n_arms: int, n_contexts: int, ratio: float | None = None) -> Workload:
     return Workload(
         name=f"cold-plan-{n_arms}x{n_contexts}-quantecon",
         summary=f"one plan of {n_arms} arms x {n_contexts} contexts from nothing, and by QuantEcon's simplex",
         run=partial(cold_quantecon, n_arms, n_contexts),
         turns=25,
         quick_turns=COLD_PROBLEMS,
+        requirement=None if ratio is None else Requirement(ratio=ratio),
         needs="quantecon",
     )
 
 
 WORKLOADS = (
-    _online("river", river, "river UCB", 3, 3, 5000),
-    _online("river", river, "river UCB", 100, 1000, 1000),
+    _online("river", river, "river UCB", 3, 3, 5000, ratio=1),
+    _online("river", river, "river UCB", 100, 1000, 1000, ratio=5),
     _online("mabwiser", mabwiser, "MABWiser UCB1", 3, 3, 1000),
     _online("mabwiser", mabwiser, "MABWiser UCB1", 100, 1000, 200),
     _online("vowpalwabbit", vowpal_wabbit, "Vowpal Wabbit", 3, 3, 2000),
     _online("vowpalwabbit", vowpal_wabbit, "Vowpal Wabbit", 100, 1000, 500),
-    _cold(3, 3),
+    _cold(3, 3, ratio=1),
     _cold(10, 10),
     _cold(20, 50),
 )

@@ -1,4 +1,4 @@
-"""Rounds on a GPU, one thread an epoch, against one core of the machine that it is in."""
+"""Rounds on a GPU, one thread per epoch, against one core of the machine that it is in."""
 
 from collections.abc import Callable
 

@@ -159,7 +159,7 @@ WORKLOADS = [
     *(
         _workload(
             f"{feature}-olp-10x20-few",
-            f"a round of OLP {words}, 10 x 20, of {FEW_PULLS} pulls a pair, against one without",
+            f"a round of OLP {words}, 10 x 20, of {FEW_PULLS} pulls per pair, against one without",
             partial(compiled, "olp", (10, 20), feature, FEW_PULLS, FEW_ROUNDS),
         )
         for feature, words in WORDS.items()

@@ -43,7 +43,7 @@ def deep_list(depth=40):
     return nested
 
 
-# Made anew for each use, because some can be used up.
+# Made again for each use, because some can be used up.
 JUNK = {
     "None": lambda: None,
     "True": lambda: True,

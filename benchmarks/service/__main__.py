@@ -128,7 +128,8 @@ def table(shown: list[Row], title: str) -> Table:
 def rates(turns: list[dict[str, Any]]) -> Table:
     """What the ratios are made of."""
     made = Table(title="what the ratios are made of", caption="medians with quartiles of turns")
-    for column in ("load", "answers a second", "p50 ms", "p99 ms", "server's us an answer", "load's share of its core"):
+    columns = ("load", "answers per second", "p50 ms", "p99 ms", "server's us per answer", "load's share of its core")
+    for column in columns:
         made.add_column(column, justify="left" if column == "load" else "right")
     for name in [name for name, value in turns[0].items() if isinstance(value, Seen)]:
         every = [one[name] for one in turns]

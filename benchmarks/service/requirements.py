@@ -68,11 +68,11 @@ def fsyncs_added(turn: Turn) -> float:
 
 
 RATIOS = (
-    rate_ratio("SQLite, 64 connections: decisions a second, to a bare handler", "sqlite", "bare", 0.50),
+    rate_ratio("SQLite, 64 connections: decisions per second, to a bare handler", "sqlite", "bare", 0.50),
     rate_ratio("… to a bare FastAPI endpoint with models", "sqlite", "fastapi", 2.0),
     p99_ratio("… p99, to a bare handler", "sqlite", "bare", 2.0),
     rate_ratio("SQLite, decisions and rewards, a fifth repeated, to a bare handler", "sqlite mixed", "bare", 0.40),
-    rate_ratio("PostgreSQL, 64 connections: decisions a second, to a bare handler", "postgres", "bare", 0.50),
+    rate_ratio("PostgreSQL, 64 connections: decisions per second, to a bare handler", "postgres", "bare", 0.50),
     Ratio(
         "SQLite, one connection: p50 beyond a bare handler's, in fsyncs",
         ("sqlite alone", "bare alone"),

@@ -108,6 +108,6 @@ for name in last.policies:
 # %% [markdown]
 # ## Full speed
 #
-# A Python object plays at Python's speed. A class with compiled kernels plays millions of rounds a second, decides
+# A Python object plays at Python's speed. A class with compiled kernels plays millions of rounds per second, decides
 # online, and is known by name on the command line: [write your own policy](../write-your-own-policy.md) shows one
 # in full, and `arcbandit benchmark` [judges it](../learning.md) on families of instances.

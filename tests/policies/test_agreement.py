@@ -148,7 +148,7 @@ def test_a_restored_policy_goes_on_to_the_last_bit_where_pairs_are_few(name, sha
 
 @pytest.mark.parametrize("seed", range(40))
 def test_floors_are_met_again_after_rewards_fell_by_eight_orders(seed):
-    """The scales of the first plans are measured anew before long; by theirs a missed floor would pass for rounding."""
+    """The scales of the first plans are soon measured again; by theirs a missed floor would pass for rounding."""
     random = np.random.default_rng(seed)
     instance = random_instance((3, 3), seed)
     decider = policy("olp").for_instance(instance, seed=seed)

@@ -34,7 +34,7 @@ GROUP_ALONE = Instance(
 def test_no_run_is_stuck(instance, limit, rule, cases):
     """In 400 runs nobody goes on losing; the short version plays 60, of rules that draw samples 40.
 
-    A stuck run loses 2 a round on the first instance and 0.15 to 0.26 on the second; a learning one by then less than
+    A stuck run loses 2 per round on the first instance and 0.15 to 0.26 on the second; a learning one by then less than
     0.05 and 0.011. With a row for floors of zero 28 of 200 runs of OPLP were stuck on the first and 15 of BLP on the
     second, so that 60 runs miss the like of it with probability 1e-4 and 0.009, and 40 runs with 0.002 and 0.044. The
     seed is fixed, so there is no false alarm.

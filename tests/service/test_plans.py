@@ -241,7 +241,7 @@ def test_plans_are_made_proven_and_resumed(tmp_path):
 
 @pytest.mark.slow
 def test_floors_out_of_reach_are_named_and_the_service_answers(tmp_path):
-    """With the share of every floor that can be had."""
+    """With the share of every floor that is attainable."""
 
     async def play():
         async with serving(tmp_path, campaign=FILMS | {"when_infeasible": "same_share"}) as served:

@@ -34,7 +34,7 @@ class TestWhatIsRecorded:
         assert trace.floor_realised["olp"].shape == (3, len(trace.rounds), 3)
 
     def test_metrics_agree_with_each_other(self):
-        """Performance and signed regret add up to f* a round; realised revenue of the arms adds up to the total."""
+        """Performance and signed regret add up to f* per round; realised revenue of the arms adds up to the total."""
         trace = simulate(NU, ["olp", "oplp", "optimistic3"], horizon=400, epochs=2)
         best = plan(NU).value
         for name in trace.policies:

@@ -72,7 +72,7 @@ def test_oplp_leaves_its_fallback_only_with_a_margin():
 
 @pytest.mark.slow
 def test_blp_is_not_stuck_where_greedy_is():
-    """The counterexample with sigma = 3, 200 epochs: a run stuck in one context loses 1 a round, in both 2.
+    """The counterexample with sigma = 3, 200 epochs: a run stuck in one context loses 1 per round, in both 2.
 
     Greedy is stuck, in one or both, in more than 6 % of the runs: none in 200 has probability below 4e-6. BLP keeps
     exploring, so its regret in the second half of the run stays far below that of a stuck run (2,500) in every epoch.

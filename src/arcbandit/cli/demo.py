@@ -26,7 +26,7 @@ def demo(
         str | None, Parameter(show_default=False, help="Keep the store in this file; by default it is thrown away.")
     ] = None,
     port: Annotated[int, Parameter(help="The port; 0 takes a free one.")] = 0,
-    rate: Annotated[float, Parameter(help="Visits a second.")] = 100.0,
+    rate: Annotated[float, Parameter(help="Visits per second.")] = 100.0,
     browse: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Open the dashboard in a browser.")
     ] = False,
@@ -60,7 +60,7 @@ def _serve(store: str, port: int, rate: float, browse: bool) -> None:
         def shown() -> None:
             waiting.end()
             address = f"http://{HOST}:{port}/"
-            print(f"The dashboard is at {address} with {rate:g} visits a second. Ctrl-C stops it.", flush=True)
+            print(f"The dashboard is at {address} with {rate:g} visits per second. Ctrl-C stops it.", flush=True)
             if browse:
                 import webbrowser
 

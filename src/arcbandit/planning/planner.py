@@ -159,7 +159,7 @@ class Planner:
         """Plan LP(mu_obj, mu_cons) for mean rewards per play, shape (K, C), and others for the constraints if given.
 
         `revenue_floors`, shape (K,), and `context_probabilities`, shape (C,), hold for this call alone. Without `copy`
-        the arrays of the result are the planner's own, which the next plan overwrites, and there is no proof to be had.
+        the arrays of the result are the planner's own, which the next plan overwrites, and no proof is available.
         Floors that cannot be met together raise InfeasibleError, which is proven, unless the planner was made to
         return the plan of least shortfall or of the same share (which is sought from nothing, and proven at once);
         PlanningError if nothing could be found or proven.

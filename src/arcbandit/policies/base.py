@@ -490,7 +490,7 @@ class Policy(metaclass=PolicyType):
         return Decisions(*batch[1:3], given, *batch[3:], first, state.labels)
 
     def _become(self, state: State) -> None:
-        """Go on in a changed state, of which everything is said anew."""
+        """Go on in a changed state, of which everything is said again."""
         self._state = state
         self._notices.forget()
 

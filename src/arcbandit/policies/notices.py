@@ -19,7 +19,7 @@ FIRST_LOOK = 128
 BETWEEN_LOOKS = 10_000
 WAIT = 100  # decisions, if nothing can be said yet
 WAIT_FOR_UNPLAYED = 5
-MOST_PAIRS = 20_000  # of more, a decision does not wait for the plan that says how much of the floors can be had
+MOST_PAIRS = 20_000  # of more, a decision does not wait for the plan that says how much of the floors is attainable
 
 log = logging.getLogger("arcbandit")
 log.addHandler(logging.NullHandler())  # without a handler of its own, a program would see the warning twice

@@ -37,7 +37,7 @@ async def history_of(store: Store, campaign: Campaign, points: int | None) -> Hi
         plan = await store.plan(campaign.record.id, version)
         if plan is not None:
             found.append(plan)
-    # The one in force may know more than the store: a plan that stays the same is told anew without being stored anew.
+    # The one in force may know more than the store: one that stays the same is told again without being stored again.
     return HistoryAnswer([_point(plan) for plan in (*found, in_force) if plan.document.get("floors")])
 
 

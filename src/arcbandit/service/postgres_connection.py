@@ -61,7 +61,7 @@ class Address:
 
 
 async def connected(address: Address, **settings: str) -> Connection:
-    """A connection that commits durably; StoreError if there is none to be had."""
+    """A connection that commits durably; StoreError if none is available."""
     told = {
         "search_path": address.schema,
         "synchronous_commit": "on",

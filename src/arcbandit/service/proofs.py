@@ -142,7 +142,7 @@ def _by(optimism: float, caution: float) -> dict[str, Any]:
 def _tell_price_intervals(served: Served, objective: Floats, revenue: Floats, document: dict[str, Any]) -> None:
     """Say between which numbers the price of a floor lies: what its last unit costs, and what one more would.
 
-    In a degenerate plan these differ, and any price between them is right. None is a unit that cannot be had, or a
+    In a degenerate plan these differ, and any price between them is right. None is a unit that is not available, or a
     number that could not be proven.
     """
     if len(served.floors) * objective.size > MOST_TO_PRICE:

@@ -32,7 +32,7 @@ class Asked(Protocol):
     """What answers questions: a process, or in tests this one."""
 
     async def ask(self, question: Question, timeout: float | None = None) -> Any:
-        """The answer; InvalidInputError or PlanningError if there is none, WorkerError if it cannot be had."""
+        """The answer; InvalidInputError or PlanningError if there is none, WorkerError if it is not available."""
 
     async def end(self) -> None:
         """End what answers, which must hang; the next question starts it again."""

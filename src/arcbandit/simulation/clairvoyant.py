@@ -290,7 +290,7 @@ class Clairvoyant(Policy):
         if best.status != PlanStatus.OPTIMAL or best.basis is None:
             raise InvalidInputError(
                 f"{type(self).__name__} needs floors that can be met, but those of the instance lack "
-                f"{best.total_shortfall:g} a round."
+                f"{best.total_shortfall:g} per round."
             )
         basis = best.basis
         used = np.zeros(instance.mean_rewards.shape, dtype=np.bool_)

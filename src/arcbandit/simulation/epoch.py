@@ -58,7 +58,7 @@ class Task(NamedTuple):
 class Shelf:
     """Where a thread keeps the run of its last epoch: another epoch of the same task starts from the same numbers.
 
-    To make a run anew takes longer than a short epoch.
+    To make a new run takes longer than a short epoch.
     """
 
     def __init__(self) -> None:

@@ -42,7 +42,7 @@ export function sentence(names, most = 8) {
   return shown.flatMap((name, place) => [place === 0 ? "" : place === shown.length - 1 ? " and " : ", ", name]);
 }
 
-// A table whose cells are kept and written anew only where they changed.
+// A table whose cells are kept and written again only where they changed.
 export class Table {
   constructor(holder, { caption, kind = "" }) {
     this.head = made("thead");

@@ -18,7 +18,7 @@ function price(value) {
   return value.toLocaleString("en-US", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 }
 
-// The price of a floor; in a degenerate plan, from what its last unit costs to what one more would, if that can be had.
+// The price of a floor; in a degenerate plan, from what its last unit costs to what one more would, if available.
 export function priceOf(floor) {
   const single = price(floor?.price);
   if (!isNumber(floor?.price) || floor.price_low === undefined) return single;

@@ -106,7 +106,7 @@ export class Timeline {
     byId("show-all").addEventListener("click", () => { this.isWhole = !this.isWhole; this.draw(); });
   }
 
-  // Begins anew with the plans that the store keeps.
+  // Begins again with the plans that the store keeps.
   begin(history) {
     this.points = history.points;
     this.draw();

@@ -76,7 +76,7 @@ export class WhatIf {
     this.begin(null);
   }
 
-  // Begins anew with another campaign.
+  // Begins again with another campaign.
   begin(campaign) {
     this.campaign = campaign;
     this.sliders = [];

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import arcbandit
+from arcbandit.compilation import cuda
 
 OUTSIDE = Path(__file__).parent / "outside"
 PAGE = Path(__file__).parents[1] / "docs" / "write-your-own-policy.md"
@@ -38,6 +39,21 @@ if sys.argv[1:] == ["check"]:
     checks.check_policy(EpsilonGreedyLP())
 decide = twin._state.kernels.decide
 print(sum(decide.stats.cache_hits.values()), sum(decide.stats.cache_misses.values()))
+"""
+
+PLAY_ON_A_DEVICE = """
+import numpy as np
+from arcbandit import paper_instance, simulate
+from arcbandit_examples.bernstein import BernsteinOLP
+
+run = {"horizon": 24, "epochs": 2, "checkpoints": range(1, 25), "keep": "epochs"}
+played, expected = (
+    simulate(paper_instance("nu"), [BernsteinOLP(scale=0.1)], **run, device=device) for device in ("cuda", "cpu")
+)
+(label,) = played.policies
+assert np.allclose(played.realised_revenue[label], expected.realised_revenue[label], rtol=0.0, atol=1e-9)
+assert np.allclose(played.records[label], expected.records[label], rtol=1e-9, atol=1e-9, equal_nan=True)
+print(played.records[label].shape[0])
 """
 
 
@@ -73,6 +89,15 @@ def test_a_policy_from_outside_is_used_everywhere(installed, tmp_path):
         assert names == "olp;bernstein-olp;bernstein-olp(scale=0.1);epsilon-greedy-lp"
         assert grows == "True True True True"
     assert counts == "1 0"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "darwin", reason="numba-cuda is not made for macOS")
+def test_a_gpu_plays_it_as_the_cpu_does(tmp_path):
+    """Round by round, with every metric; where there is no GPU, Numba's simulator runs its kernels in Python."""
+    simulator = {} if cuda.device_available() else {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    told = run([sys.executable, "-c", PLAY_ON_A_DEVICE], env=environment(OUTSIDE) | simulator, cwd=tmp_path)
+    assert told == "2\n"
 
 
 @pytest.mark.slow

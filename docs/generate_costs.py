@@ -14,7 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from arcbandit import BLP, KNOWN_AFTER, OLP, OPLP, Delay, Drift, Instance, ThompsonLP, Window, paper_instance, simulate
+from arcbandit import (
+    BLP,
+    KNOWN_AFTER,
+    OLP,
+    OPLP,
+    Delay,
+    Drift,
+    Instance,
+    ThompsonLP,
+    Window,
+    analyse,
+    paper_instance,
+    plan,
+    simulate,
+)
 from arcbandit.estimates import estimate
 from arcbandit.examples.files import data_file
 from arcbandit.report.tables import written
@@ -55,7 +69,9 @@ This page is written by `python -m docs.generate_costs`. Every number is R + V, 
 of {epochs} epochs of {horizon:,} rounds with its 95 % interval; lower is better. ν is the paper's instance, whose best
 plan earns {nu_value:.2f} per round; *films* is the platform of the [tutorial](tutorial.md), 6 providers by 6 genres
 with a floor of 0.06 each, whose best plan earns {films_value:.3f} per round. All rows meet the same contexts and the
-same noise.
+same noise. The least that learning leaves any policy, to the order of √T, is {nu_limit:.1f} on ν and {films_limit:.2f}
+on films (`analyse(instance).learning_limit({horizon:_})`, [theory](theory.md)), if rewards come at once and nothing
+jumps.
 
 ## Rewards that come late
 
@@ -86,7 +102,8 @@ jump on.
 
 {jumps}
 
-And the same second half if nothing jumps, which is what forgetting costs in a world that stands still:
+And the same second half if nothing jumps, which is what forgetting costs in a world that stands still (of the limit,
+{nu_later:.1f} on ν and {films_later:.2f} on films are of this half):
 
 {stills}
 
@@ -207,22 +224,31 @@ def guessing_table() -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def facts() -> dict[str, float]:
+    """The numbers of the page that take no simulation."""
+    found: dict[str, float] = {
+        "epochs": EPOCHS,
+        "horizon": HORIZON,
+        "known_after": KNOWN_AFTER,
+        "guessing_epochs": EPOCHS_OF_GUESSING,
+    }
+    for name, instance in zip(("nu", "films"), instances().values(), strict=True):
+        known = analyse(instance)
+        limit = known.learning_limit(HORIZON).total
+        found[f"{name}_value"] = plan(instance).value
+        found[f"{name}_limit"] = limit
+        found[f"{name}_later"] = limit - known.learning_limit(HORIZON // 2).total
+    return found
+
+
 def costs_page() -> str:
     """The page as the simulations have it."""
-    values = {
-        name: simulate(instance, "greedy", 1, 1).settings["optimal_value"] for name, instance in instances().items()
-    }
     return PAGE_TEXT.format(
-        epochs=EPOCHS,
-        horizon=HORIZON,
-        nu_value=values["ν"],
-        films_value=values["films"],
+        **facts(),
         delays=table_of("rounds late", list(DELAYS), cost_of_delay),
         cadences=table_of("a plan every", list(CADENCES), cost_of_cadence),
         jumps=table_of("memory", list(MEMORIES), partial(cost_of_jump, jumps=True)),
         stills=table_of("memory", list(MEMORIES), partial(cost_of_jump, jumps=False)),
-        known_after=KNOWN_AFTER,
-        guessing_epochs=EPOCHS_OF_GUESSING,
         guessing=guessing_table(),
         budgets=table_of("budget", list(BUDGETS), cost_of_budget),
         counts=table_of("known after", list(COUNTS), cost_of_count),

@@ -3,6 +3,7 @@
 import importlib
 import re
 from pathlib import Path
+from string import Formatter
 
 import pytest
 
@@ -10,6 +11,11 @@ from tests.long import each_of
 
 PAGE = (Path(__file__).parents[1] / "docs" / "what-each-costs.md").read_text(encoding="utf-8")
 generate = importlib.import_module("docs.generate_costs")
+
+
+def fields(words):
+    """The numbers and tables that a paragraph asks for."""
+    return {field for _, field, _, _ in Formatter().parse(words) if field is not None}
 
 
 def tables():
@@ -59,7 +65,9 @@ def test_the_page_has_a_row_for_each_setting():
     wanted += [generate.BUDGETS, generate.COUNTS, generate.PLATFORMS]
     for table, settings in zip(tables(), wanted, strict=True):
         assert [cells[0].strip("| ") for cells in table[2:]] == list(settings)
-    paragraphs = [words for words in generate.PAGE_TEXT.split("\n\n") if "{" not in words]
+    facts = generate.facts()
+    paragraphs = [words for words in generate.PAGE_TEXT.split("\n\n") if fields(words) <= facts.keys()]
     assert len(paragraphs) > 10
+    assert set().union(*map(fields, paragraphs)) == facts.keys()
     for words in paragraphs:
-        assert words.strip() in PAGE
+        assert words.format(**facts).strip() in PAGE

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arcbandit import InvalidInputError, audit, simulate
+from arcbandit import InvalidInputError, analyse, audit, paper_instance, simulate
 from arcbandit.cli.reproduce import _print_verdicts, reproduction_document
 from arcbandit.experiments import reproduce
 from arcbandit.experiments.experiment import FEWEST_ON_DEVICE, Run, device_for, play
@@ -26,7 +26,6 @@ from arcbandit.experiments.many_epochs import (
     fitted_epochs,
     summary_of,
 )
-from arcbandit.experiments.paper_instances import paper_instance
 from arcbandit.report.charts import alt_text
 from arcbandit.report.figures import draw_chart
 from arcbandit.simulation import device
@@ -149,6 +148,11 @@ def test_what_is_left_out_is_said(many):
     rows = {row[0]: row[-1] for row in table.rows}
     assert rows["OPLP, V"] == "–"
     assert rows["OLP, R"] == "below 0.0001"
+
+
+def test_the_table_ends_with_the_limit(many):
+    (table,) = EXPERIMENT.tables(many.recorded)
+    assert table.rows[-1] == ("limit, R + V", f"{analyse(paper_instance('nu')).learning_limit(200).total:.2f}", *"––––")
 
 
 @pytest.mark.slow

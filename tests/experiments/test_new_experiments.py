@@ -366,6 +366,19 @@ def test_an_experiment_has_words_a_figure_and_highlights(name, small):
 
 
 @pytest.mark.slow
+def test_r_plus_v_is_shown_beside_its_limit(small):
+    """On ν and with one group floor; on ν′ no floor binds, and it is nothing."""
+    recorded = small["linear-bandit"]
+    charts = dict(zip(recorded.traces, EXPERIMENTS["linear-bandit"].figure(recorded).charts, strict=True))
+    assert not charts["ν′"].guides
+    for label, name in (("ν", "nu"), ("one constraint", "one-group")):
+        (guide,) = charts[label].guides
+        limit = analyse(instance_named(name)).learning_limit(recorded.traces[label].horizon)
+        assert guide.label == "limit"
+        assert guide.y[-1] == limit.total > 0.0
+
+
+@pytest.mark.slow
 def test_nobody_stuck_is_told_as_well(small):
     """Without a stuck run there is nothing to say at the top of the page, and both claims say so."""
     recorded = on("OPLP", ["OPLP"], regret=flat)(small["stuck-runs"])

@@ -22,6 +22,12 @@ def test_numbers_have_six_digits_and_what_is_none_is_null():
     assert json.loads(json.dumps(data, allow_nan=False)) == data
 
 
+def test_a_dashed_guide_is_dashed_in_the_browser_too():
+    guides = (Line("limit", [1, 2], [1, 2], dashed=True), Line("√T", [1, 2], [1, 2]))
+    dashes = [guide["dash"] for guide in chart_data(Chart("", "", "", (LINE,), guides))["guides"]]
+    assert dashes == ["6 3", ""]
+
+
 def test_a_line_has_the_colour_of_the_figure():
     assert chart_data(CHART)["lines"][0]["color"] == looks_of(["OLP"], [None])[0]["color"]
 

@@ -123,6 +123,25 @@ def test_the_name_of_a_guide_does_not_stand_on_it(power, below):
     assert axes.bbox.x0 <= box.x0 < box.x1 <= axes.bbox.x1
 
 
+@pytest.mark.parametrize("height", [0.001, 0.5])
+def test_the_name_of_a_guide_stays_clear_of_the_numbers_of_the_axis(height):
+    """It is above a guide that has no room below."""
+    guide = Line("a name", ROUNDS, height * ROUNDS, below=True, dashed=True)
+    axes = axes_of(chart(Line("one", ROUNDS, ROUNDS), guides=(guide,)))
+    box = next(text for text in axes.texts if text.get_text() == "a name").get_window_extent()
+    line = axes.transData.transform((50.0, height * 50.0))[1]
+    assert box.y0 >= axes.bbox.y0
+    assert (box.y1 < line) == (height == 0.5)
+
+
+def test_the_level_of_a_dashed_guide_is_told():
+    """That of another is arbitrary: it shows a slope."""
+    dashed = Line("limit", ROUNDS, 2.0 * ROUNDS, dashed=True)
+    told = alt_text(chart(Line("one", ROUNDS, ROUNDS), guides=(Line("√T", ROUNDS, ROUNDS), dashed)))
+    assert "The dashed guide, limit, ends at 200." in told
+    assert "√T" not in told
+
+
 def test_a_shade_has_no_zero_to_reach_on_a_logarithmic_axis():
     """It is drawn only where its lower edge is above zero."""
     x = np.array([1.0, 10.0, 100.0, 1000.0])

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from arcbandit import paper_instance, simulate
 from arcbandit.errors import InvalidInputError
 from arcbandit.report.charts import alt_text
 from arcbandit.report.metric_charts import DRAWN, simulation_chart
@@ -63,6 +64,13 @@ def test_the_table_holds_the_results(trace, text):
     assert "Simulation of &lt;nu&gt;" in text
     assert text.count('class="best"') == 1
     assert re.search(r'class="best"><th scope="row">([^<]*)<', text)[1] == best_policy(trace)
+
+
+def test_the_limit_is_told_where_it_is_known(text):
+    """The made-up instance has no floor that binds."""
+    found = page(simulate(paper_instance("nu"), "blp", 300, 1))
+    assert "<dt>limit</dt><dd>R + V of 19.26: what learning must cost, to the order of √T</dd>" in found
+    assert "<dt>limit</dt>" not in text
 
 
 def test_settings_are_told(text):

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from arcbandit import compare, latex_table, paper_instance, plot, simulate
+from arcbandit import analyse, compare, latex_table, paper_instance, plot, simulate
 from arcbandit.errors import InvalidInputError, UnknownNameError
 
 NU = paper_instance("nu")
@@ -81,6 +81,37 @@ def test_scales_and_guides(ax):
     assert any("√T" in line.get_label() for line in ax.get_lines())
 
 
+def limits(axes):
+    return [line for line in axes.get_lines() if line.get_label() == "_guide limit"]
+
+
+@pytest.mark.parametrize("results", [TRACE, SUMMARY], ids=["trace", "summary"])
+@pytest.mark.parametrize("settings", [{}, {"logarithmic": True, "guide": True}], ids=["plain", "with guides"])
+def test_beside_r_plus_v_the_dashed_line_is_the_limit_of_each_round(results, settings, ax):
+    plot(results, ax=ax, **settings)
+    (line,) = limits(ax)
+    known = analyse(NU)
+    assert line.get_linestyle() == "--"
+    assert line.get_xdata().tolist() == results.rounds.tolist()
+    assert line.get_ydata() == pytest.approx([known.learning_limit(int(t)).total for t in results.rounds], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("results", "metric"),
+    [
+        (TRACE, "regret"),
+        (TRACE, "violation"),
+        (simulate(NU, "blp", 50, 1, delay=3), "regret_plus_violation"),
+        (simulate(paper_instance("nu-nonsaturating"), "blp", 50, 1), "regret_plus_violation"),
+    ],
+    ids=["regret", "violation", "not known", "nothing"],
+)
+def test_there_is_no_such_line_elsewhere(results, metric, ax):
+    plot(results, metric, ax=ax)
+    assert not limits(ax)
+    assert not ax.texts
+
+
 @pytest.mark.parametrize(
     ("settings", "error", "said"),
     [
@@ -104,17 +135,36 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is(settings, error, sai
 
 
 class TestLatexTables:
-    def test_have_a_row_per_policy(self):
+    def test_have_a_row_per_policy_and_one_of_the_limit(self):
         text = latex_table(TRACE).splitlines()
         assert text[0] == r"\begin{tabular}{lrrrrrr}"
-        assert [line.split(" & ")[0] for line in text if " & " in line] == ["policy", "olp", "blp"]
+        assert [line.split(" & ")[0] for line in text if " & " in line] == [
+            "policy",
+            "olp",
+            "blp",
+            "limit",
+        ]
         assert text[-1] == r"\end{tabular}"
+        limit = analyse(NU).learning_limit(300).total
+        assert text[-3] == rf"limit & -- & -- & {limit:.2f} & -- & -- & -- \\"
+
+    def test_have_no_limit_where_it_is_not_known(self):
+        assert "limit" not in latex_table(simulate(NU, "blp", 50, 1, delay=3))
+        assert "limit" not in latex_table(compare({"a": NU}, ["blp"], 50, 1, delay=3))
 
     def test_have_a_row_per_instance_of_a_comparison_and_names_are_escaped(self):
         found = compare({"50%_a&b": NU, "b": NU}, ["blp", "olp"], 20, 2)
         text = latex_table(found)
         assert r"50\%\_a\&b & " in text
         assert text.count(r"$\pm$") == 4
+
+    def test_have_a_column_of_limits(self):
+        """Of the instances that have one."""
+        found = compare({"nu": NU, "other": paper_instance("nu-nonsaturating")}, ["blp"], 300, 1)
+        header, first, second = (line for line in latex_table(found).splitlines() if " & " in line)
+        assert header == r"instance & blp & limit \\"
+        assert first.endswith(rf" & {analyse(NU).learning_limit(300).total:.2f} \\")
+        assert second.endswith(r" & -- \\")
 
     def test_are_of_results_alone(self):
         with pytest.raises(InvalidInputError, match="results must be a Results of simulate, or a Comparison"):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from arcbandit.limits import LearningLimit
     from arcbandit.policies.base import Policy
     from arcbandit.policies.dials import Dial
     from arcbandit.policies.forgetting import Window
@@ -182,26 +181,12 @@ def _print_answer(instance: str, results: "Results", json: bool) -> None:
         _print_all(instance, results)
 
 
-def _limit_of(results: "Results") -> "LearningLimit | None":
-    """What learning must cost any policy there, if that is known: for normal rewards in a world that stays."""
-    from arcbandit.errors import ArcbanditError
-    from arcbandit.instance import Instance
-    from arcbandit.limits import learning_limit
-
-    settings = results.settings
-    if settings["rewards"] != "gaussian" or "drift" in settings or "delay" in settings:
-        return None
-    with contextlib.suppress(ArcbanditError):
-        return learning_limit(Instance.from_dict(settings["instance"]), results.horizon, 1.0)
-    return None
-
-
 def simulation_document(name: str, results: "Results") -> dict[str, Any]:
     """Everything `arcbandit simulate` prints; `rounds` is the round of the summary."""
     from arcbandit.cli.documents import estimate_document
     from arcbandit.report.tables import best_policy, window_rows
 
-    limit = _limit_of(results)
+    limit = results.learning_limit()
     settings = results.settings | {"name": name, "policies": list(results.policies)}
     worst: dict[str, dict[str, Any]] = {policy: {} for policy in results.policies}
     for row in window_rows(results):
@@ -386,8 +371,7 @@ def _results(results: "Results", best: str | None, headings: Sequence[str]) -> "
 def _reading(results: "Results", best: str | None) -> "Table":
     from rich.table import Table
 
-    from arcbandit.report.tables import COLUMNS
-    from arcbandit.showing import number
+    from arcbandit.report.tables import COLUMNS, LIMIT, limit_meaning
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
@@ -396,9 +380,8 @@ def _reading(results: "Results", best: str | None) -> "Table":
         table.add_row(column.heading, column.meaning)
     if best is not None:
         table.add_row("*", "lowest mean R + V")
-    limit = _limit_of(results)
-    if limit is not None and limit.total > 0.0:
-        table.add_row("limit", f"R + V of {number(limit.total, 4)}: what learning must cost, to the order of √T")
+    if meaning := limit_meaning(results):
+        table.add_row(LIMIT, meaning)
     if results.epochs > 1:
         table.add_row("±", "half width of the 95 % interval of the mean over epochs")
     return table

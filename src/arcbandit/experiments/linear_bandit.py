@@ -20,7 +20,7 @@ from arcbandit.experiments.growth import power
 from arcbandit.experiments.net_growth import net_exponent
 from arcbandit.experiments.variants import SelfNormalisedOLP, SelfNormalisedOPLP
 from arcbandit.report.charts import Chart, Sheet
-from arcbandit.report.metric_charts import metric_line, metric_text
+from arcbandit.report.metric_charts import limit_guides, metric_line, metric_text
 from arcbandit.report.tables import NumberTable
 
 SHORT = 1 / 10  # of the horizon, where no floor saturates and nothing is lost later
@@ -77,7 +77,7 @@ def _figure(recorded: Recorded) -> Sheet:
         lines = tuple(
             metric_line(trace, "regret_plus_violation", policy, place=PLACES.get(policy)) for policy in trace.policies
         )
-        charts.append(Chart(f"{title}, {label}", x_label, y_label, lines))
+        charts.append(Chart(f"{title}, {label}", x_label, y_label, lines, limit_guides(trace, "regret_plus_violation")))
     return Sheet("The radii of linear bandits", tuple(charts))
 
 
@@ -107,7 +107,7 @@ EXPERIMENT = Experiment(
     about="OLP and OPLP with the paper's radius of a pair, σ√(2 log(2κt)/n), and with the self-normalised one of a "
     "linear bandit whose features are the pairs, σ√((2 log t + Σ log(1 + n))/n): on ν, where floors saturate; on ν′, "
     "where none does, over a tenth of the rounds; and with a single linear constraint, a floor for two of four arms "
-    "together.",
+    "together. Where floors saturate, the dashed line is the least R + V that learning leaves any policy.",
     source="Conclusion",
     horizon=20_000,
     epochs=100,

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.estimates import Estimate, estimate, written
+from arcbandit.estimates import NOT_A_NUMBER, Estimate, estimate, written
 from arcbandit.experiments import regret_and_violation
 from arcbandit.experiments.experiment import Experiment, Recorded, Run, Settings, named
 from arcbandit.experiments.growth import late_exponents
 from arcbandit.report.charts import Sheet
 from arcbandit.report.epoch_charts import NAMED_SHARES, band_chart, density_chart, quantiles, share_at_zero
-from arcbandit.report.tables import NumberTable, written_quantile, written_share
+from arcbandit.report.tables import LIMIT, NumberTable, written_limit, written_quantile, written_share
 from arcbandit.simulation.fold import QUANTILE_ERROR
 from arcbandit.simulation.metrics import METRICS
 from arcbandit.simulation.summary import Summary
@@ -31,6 +31,7 @@ SMALLEST_POWER = 0.0001  # a smaller one is not written out
 # The metrics of the figure, and those of the table.
 DRAWN = ("regret", "violation")
 TABLED = (*DRAWN, "regret_plus_violation")
+UNKNOWN = (NOT_A_NUMBER,) * (len(NAMED_SHARES) + 1)  # the quantiles and the power of the limit, which has none
 
 
 class Exponent(NamedTuple):
@@ -108,6 +109,8 @@ def _tables(recorded: Recorded) -> tuple[NumberTable, ...]:
                     _written_power(exponent.estimate),
                 )
             )
+    if limit := written_limit(summary):
+        rows.append((f"{LIMIT}, {METRICS['regret_plus_violation'].heading}", limit, *UNKNOWN))
     header = ("sum", "mean", *NAMED_SHARES, "power of T")
     return (NumberTable(f"After {summary.horizon:,} rounds", header, tuple(rows)),)
 

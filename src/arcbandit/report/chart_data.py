@@ -30,7 +30,10 @@ def chart_data(chart: Chart | Matrix) -> dict[str, Any]:
             _line(line) | {"color": look["color"], "dash": DASHES[look["linestyle"]]}
             for line, look in zip(chart.lines, looks, strict=True)
         ],
-        "guides": [_line(guide) | {"color": GUIDE_COLOUR, "dash": ""} for guide in chart.guides],
+        "guides": [
+            _line(guide) | {"color": GUIDE_COLOUR, "dash": DASHES["--" if guide.dashed else "-"]}
+            for guide in chart.guides
+        ],
     }
 
 

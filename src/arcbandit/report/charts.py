@@ -22,6 +22,7 @@ class Line(NamedTuple):
     joined: bool = True
     point_names: tuple[str, ...] = ()
     below: bool = False  # whether a guide's name is below it
+    dashed: bool = False  # whether a guide is dashed: one whose height counts, not its slope alone
     shade: str = ""  # what the interval is, in words, for a caption
 
 
@@ -122,5 +123,10 @@ def alt_text(shown: Chart | Matrix | Sheet) -> str:
     if shown.in_words:
         ending = f" {shown.in_words}"
     spans = "".join(f" {name.capitalize()} from {low:.3g} to {high:.3g}." for low, high, name in shown.spans)
+    levels = "".join(
+        f" The dashed guide, {guide.label}, ends at {float(np.asarray(guide.y)[-1]):,.4g}."
+        for guide in shown.guides
+        if guide.dashed
+    )
     title = f"{shown.title}. " if shown.title else ""
-    return f"{title}{kind} of {over}{scale}.{ending}{spans}"
+    return f"{title}{kind} of {over}{scale}.{ending}{levels}{spans}"

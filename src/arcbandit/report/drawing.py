@@ -38,6 +38,7 @@ LOWEST = 1e-6  # of the largest value; a logarithmic chart shows nothing smaller
 NOTHING = 1e-9  # a share below this counts as zero
 RANGE_ROW = 0.13  # height of a row of ranges, relative to the height above zero
 BAND_ALPHA, INTERVAL_ALPHA = 0.08, 0.18
+NAME_DISTANCE = 4.0  # points between a guide and its name
 FAR_TO_THE_RIGHT = 0.15  # of the width of the axes
 HANDLE_WIDTH = 0.4  # inches of a legend's line with the space around it
 LEGEND_LETTER = 0.07  # inches of a letter of 8 points, on average
@@ -208,20 +209,29 @@ def _ticks(low: float, high: float, steps: Sequence[float]) -> list[float]:
 
 def _draw_guide(axes: "Axes", guide: Line) -> None:
     x, y = _floats(guide.x), _floats(guide.y)
+    where = _place_of_name(axes, x, y)
+    below = guide.below and _has_room_below(axes, where)
     # The line would run through a name on the side to which it curves.
-    to_the_left = guide.below != (y[-1] >= y[0])
-    axes.plot(x, y, color=GUIDE_COLOUR, linewidth=0.8, label=f"_guide {guide.label}")
+    to_the_left = below != (y[-1] >= y[0])
+    style = "--" if guide.dashed else "-"
+    axes.plot(x, y, color=GUIDE_COLOUR, linewidth=0.8, linestyle=style, label=f"_guide {guide.label}")
     axes.annotate(
         guide.label,
-        _place_of_name(axes, x, y),
-        xytext=(0, -4 if guide.below else 4),
+        where,
+        xytext=(0, -NAME_DISTANCE if below else NAME_DISTANCE),
         textcoords="offset points",
         ha="right" if to_the_left else "left",
-        va="top" if guide.below else "bottom",
+        va="top" if below else "bottom",
         color=GUIDE_TEXT_COLOUR,
         size=SMALL_SIZE,
         zorder=6,
     )
+
+
+def _has_room_below(axes: "Axes", where: tuple[float, float]) -> bool:
+    """Whether a name under this place stays above the horizontal axis, where its numbers are."""
+    height = float(axes.transData.transform(where)[1] - axes.bbox.y0)
+    return height * 72 / axes.figure.dpi >= NAME_DISTANCE + SMALL_SIZE * LINE_SPACING
 
 
 def _place_of_name(axes: "Axes", x: Floats, y: Floats) -> tuple[float, float]:

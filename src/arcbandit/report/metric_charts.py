@@ -9,6 +9,7 @@ from arcbandit.estimates import student_quantile, written
 from arcbandit.report.charts import Chart, Line, Sheet
 from arcbandit.report.figures import PLOT_SUFFIXES, sheet_files
 from arcbandit.report.files import check_target, write_whole
+from arcbandit.report.tables import LIMIT
 from arcbandit.simulation.metrics import METRICS, Scale
 from arcbandit.simulation.results import Results
 from arcbandit.simulation.summary import Summary
@@ -58,12 +59,22 @@ def metric_chart(results: Results, metric: str, policies: Sequence[str], *, loga
 
 
 def guides(results: Results, metric: str, lines: Sequence[Line], *, logarithmic: bool) -> tuple[Line, ...]:
-    """What the best plan earns, for the performance; slopes to compare growth with, if a metric is drawn log-log."""
+    """What the best plan earns, for the performance; the limit of R + V; slopes to compare growth with, if log-log."""
     if metric == "performance":
         first, spaced = (1.0, np.geomspace) if logarithmic else (0.0, np.linspace)
         rounds = spaced(first, results.horizon, 100)
         return (Line("best plan, f* T  ", rounds, float(results.settings["optimal_value"]) * rounds),)
-    return growth_guides(results, lines) if logarithmic and METRICS[metric].drawing.scale == Scale.LOG_LOG else ()
+    slopes = logarithmic and METRICS[metric].drawing.scale == Scale.LOG_LOG
+    return (*limit_guides(results, metric), *(growth_guides(results, lines) if slopes else ()))
+
+
+def limit_guides(results: Results, metric: str) -> tuple[Line, ...]:
+    """The least that learning leaves of R + V, like sqrt(t) over rounds; none of another metric, or if not known."""
+    limit = results.learning_limit() if metric == "regret_plus_violation" else None
+    if limit is None or limit.total == 0.0:
+        return ()
+    least = limit.total * np.sqrt(results.rounds / limit.horizon)
+    return (Line(LIMIT, results.rounds, least, below=True, dashed=True),)
 
 
 def growth_guides(results: Results, lines: Sequence[Line]) -> tuple[Line, ...]:

@@ -14,7 +14,7 @@ from arcbandit.report.figures import PLOT_SUFFIXES, chart_file
 from arcbandit.report.files import check_target, write_whole
 from arcbandit.report.look import check_matplotlib
 from arcbandit.report.metric_charts import DRAWN, save_plot, simulation_chart
-from arcbandit.report.tables import COLUMNS, best_policy, result_rows, window_rows
+from arcbandit.report.tables import COLUMNS, LIMIT, best_policy, limit_meaning, result_rows, window_rows
 from arcbandit.simulation.results import Results
 from arcbandit.simulation.summary import Summary
 
@@ -169,7 +169,10 @@ def _reading(results: Results) -> str:
         if results.epochs > 1
         else "One epoch, so without intervals."
     )
-    terms = "".join(f"<dt>{escape(column.heading)}</dt><dd>{escape(column.meaning)}</dd>" for column in COLUMNS)
+    meanings = {column.heading: column.meaning for column in COLUMNS}
+    if meaning := limit_meaning(results):
+        meanings[LIMIT] = meaning
+    terms = "".join(f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>" for name, meaning in meanings.items())
     return f'<p class="quiet">{interval}</p><dl>{terms}</dl>'
 
 

@@ -9,7 +9,7 @@ from arcbandit.report.charts import Chart, Line
 from arcbandit.report.drawing import draw_chart_on
 from arcbandit.report.figures import draw_chart
 from arcbandit.report.look import check_matplotlib
-from arcbandit.report.metric_charts import guides, interval_line, metric_line, metric_text
+from arcbandit.report.metric_charts import guides, interval_line, limit_guides, metric_line, metric_text
 from arcbandit.simulation.metrics import SHARES, SUMS
 from arcbandit.simulation.results import Results
 
@@ -36,7 +36,8 @@ def plot(
     pages (`plot(...).figure` is the figure). `policies` are those to draw, in order. The shade is the 95 % "interval"
     of the mean, the range from the 5 % to the 95 % "quantiles" of epochs, or None. `style` gives for a policy what
     matplotlib calls the properties of its line, as in ``{"blp": {"color": "black", "linewidth": 3}}``. With `guide`,
-    lines to compare growth with are drawn too; `logarithmic` axes show growth as slopes.
+    lines to compare growth with are drawn too; `logarithmic` axes show growth as slopes. Beside R + V, a dashed line
+    is the least that learning leaves any policy, where that is known (`results.learning_limit()`).
 
     >>> from arcbandit import paper_instance, simulate
     >>> axes = plot(simulate(paper_instance("nu"), ["olp", "blp"], 100, 2), "regret", style={"blp": {"linewidth": 3}})
@@ -59,7 +60,7 @@ def plot(
         raise InvalidInputError("policies must hold at least one policy, got none.")
     properties = _checked_style(style, chosen)
     lines = tuple(_line(results, metric, policy, shade) for policy in chosen)
-    compared = guides(results, metric, lines, logarithmic=logarithmic) if guide else ()
+    compared = guides(results, metric, lines, logarithmic=logarithmic) if guide else limit_guides(results, metric)
     # The names at the ends of lines need room at the right, and have the colours of our pages.
     chart = Chart(
         *metric_text(metric),

@@ -7,11 +7,13 @@ from typing import NamedTuple
 from arcbandit.estimates import MOST_DECIMALS, NOT_A_NUMBER, Estimate, written
 from arcbandit.inputs.values import instance_of
 from arcbandit.report.latex import tabular
+from arcbandit.showing import number
 from arcbandit.simulation.compare import Comparison
 from arcbandit.simulation.metrics import METRICS
 from arcbandit.simulation.results import Results
 
 LONGEST_LABEL_LINE = 18
+LIMIT = "limit"  # what the least R + V is called beside that of policies
 
 
 SUM_COLUMNS = tuple(METRICS[name] for name in ("regret", "violation", "regret_plus_violation", "performance"))
@@ -92,6 +94,18 @@ def result_rows(results: Results) -> list[list[str]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+def written_limit(results: Results) -> str:
+    """The least R + V that learning leaves any policy; empty if it is not known, or nothing."""
+    limit = results.learning_limit()
+    return "" if limit is None or limit.total == 0.0 else number(limit.total, 4)
+
+
+def limit_meaning(results: Results) -> str:
+    """The same in words, to go beside the meanings of the columns."""
+    limit = written_limit(results)
+    return f"R + V of {limit}: what learning must cost, to the order of √T" if limit else ""
+
+
 class NumberTable(NamedTuple):
     """A table of numbers."""
 
@@ -101,13 +115,19 @@ class NumberTable(NamedTuple):
 
 
 def result_table(title: str, results: Results) -> NumberTable:
-    """The metrics in COLUMNS of every policy at the horizon."""
+    """The metrics in COLUMNS of every policy at the horizon, and below them the limit of R + V where it is known."""
     header = ("policy", *(column.heading for column in COLUMNS))
-    return NumberTable(title, header, tuple(tuple(row) for row in result_rows(results)))
+    rows = result_rows(results)
+    if limit := written_limit(results):
+        total = METRICS["regret_plus_violation"]
+        rows.append([LIMIT, *(limit if column is total else NOT_A_NUMBER for column in COLUMNS)])
+    return NumberTable(title, header, tuple(tuple(row) for row in rows))
 
 
 def latex_table(results: Results | Comparison) -> str:
     """The numbers of a simulation, or R + V of a comparison, as a table for the LaTeX package booktabs.
+
+    Where the least R + V that learning leaves any policy is known, it is the last row, or the last column.
 
     >>> from arcbandit import paper_instance, simulate
     >>> print(latex_table(simulate(paper_instance("nu"), ["blp"], 100, 1)).splitlines()[2])
@@ -119,6 +139,10 @@ def latex_table(results: Results | Comparison) -> str:
             [name, *(written(found.estimate("regret_plus_violation", policy)) for policy in results.policies)]
             for name, found in results.items()
         ]
+        limits = [written_limit(found) for found in results.values()]
+        if any(limits):
+            header = (*header, LIMIT)
+            means = [[*row, limit or NOT_A_NUMBER] for row, limit in zip(means, limits, strict=True)]
         return tabular(header, means) + "\n"
     instance_of("results", results, Results, " of simulate, or a Comparison")
     table = result_table("", results)

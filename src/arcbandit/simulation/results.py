@@ -3,12 +3,12 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arcbandit.errors import InvalidInputError, UnknownNameError
+from arcbandit.errors import ArcbanditError, InvalidInputError, UnknownNameError
 from arcbandit.estimates import Estimate, student_quantile, written
 from arcbandit.inputs.similar import did_you_mean
 from arcbandit.inputs.values import known_name, shown
@@ -16,9 +16,13 @@ from arcbandit.showing import counted, html_heat_map, html_of, html_table, html_
 from arcbandit.simulation.metrics import METRICS, SHARES, SUMS, metric_names
 from arcbandit.tables import FrameKind
 
+if TYPE_CHECKING:
+    from arcbandit.limits import LearningLimit
+
 Floats = NDArray[np.float64]
 
 OVERVIEW = ("regret", "violation", "regret_plus_violation", "performance")  # what a repr shows
+SAME_VALUE = 1e-9  # relative: what two ways to the same best plan may differ by
 HEADER_FIELDS = ("rounds", "policies", "floors", "settings")  # of every file of results
 
 
@@ -147,6 +151,33 @@ class Results(ABC):
         (True, True)
         """
         return {policy: {name: self.estimate(name, policy) for name in (*SUMS, *SHARES)} for policy in self.policies}
+
+    def learning_limit(self) -> "LearningLimit | None":
+        """The least R + V that learning leaves any policy at the horizon, 2 sigma G sqrt(T); None if it is not known.
+
+        It is that of `analyse(instance).learning_limit(horizon)`, for normal rewards that come at once in a world that
+        stays, and in which no pair of the best plan was unavailable.
+
+        >>> from arcbandit import paper_instance, simulate
+        >>> simulate(paper_instance("nu"), "blp", horizon=200, epochs=4).learning_limit()
+        <LearningLimit: R + V of 15.73 (R 6.515, V 9.213) after 200 rounds>
+        """
+        # Here, as results are read without the compiler.
+        from arcbandit.instance import Instance
+        from arcbandit.limits import learning_limit
+        from arcbandit.planning import plan
+
+        settings = self.settings
+        if settings["rewards"] != "gaussian" or "drift" in settings or "delay" in settings:
+            return None
+        instance = Instance.from_dict(settings["instance"])
+        try:
+            limit = learning_limit(instance, self.horizon, 1.0)
+            # The best plan is unique there, so that another value is one without some of its pairs.
+            same = math.isclose(plan(instance).value, settings["optimal_value"], rel_tol=SAME_VALUE)
+        except ArcbanditError:
+            return None
+        return limit if same else None
 
     @abstractmethod
     def to_frame(self, by: str = ..., *, kind: FrameKind | None = None) -> Any:

@@ -185,8 +185,10 @@
     guideName(guide) {
       const middle = Math.floor(guide.x.length * 0.6), x = this.x.place(guide.x[middle]), y = this.y.place(guide.y[middle]);
       if (x === null || y === null) return "";
-      const rises = guide.y[guide.y.length - 1] >= guide.y[0], left = rises !== Boolean(guide.below);
-      return `<text x="${x + (left ? -6 : 6)}" y="${y + (guide.below ? 16 : -6)}" text-anchor="${left ? "end" : "start"}"
+      // Below the axis there are its numbers.
+      const below = Boolean(guide.below) && y + 16 < HEIGHT - BOTTOM;
+      const rises = guide.y[guide.y.length - 1] >= guide.y[0], left = rises !== below;
+      return `<text x="${x + (left ? -6 : 6)}" y="${y + (below ? 16 : -6)}" text-anchor="${left ? "end" : "start"}"
         opacity=".75">${escaped(guide.label)}</text>`;
     }
 

@@ -55,10 +55,10 @@ legend = ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
 # ## A policy that has read the log
 #
 # `fit` gives a policy that knows what it would know had it made these 20,000 decisions itself, and goes on
-# learning.
+# learning. With a `violation_weight` of 10, a unit that a promise lacks counts as much as ten units of liking.
 
 # %%
-policy = fit(statistics, floors, "blp", seed=1)
+policy = fit(statistics, floors, "priced-lp", violation_weight=10, seed=1)
 decision = policy.decide("Drama")
 print(f"Drama: show {decision.arm}, drawn with probability {decision.probability:.2f} ({decision.how})")
 

@@ -172,7 +172,7 @@ def test_the_script_of_the_page_on_clusters_runs(tmp_path):
 
 @pytest.mark.slow
 def test_the_requests_of_the_page_of_the_service_are_answered_as_it_shows(tmp_path):
-    """What curl sends there, sent to a service; answers have the fields that are shown."""
+    """What curl sends there, sent to a service; answers have the fields that are shown, and a proven plan follows."""
     page = (DOCS / "service.md").read_text(encoding="utf-8")
     [block] = [text for _, text in FENCED.findall(page) if "localhost:8000" in text]
     shown = [json.loads(line) for line in block.splitlines() if line.startswith('{"')]
@@ -190,6 +190,9 @@ def test_the_requests_of_the_page_of_the_service_are_answered_as_it_shows(tmp_pa
                 answer = await served.client.post(address.removeprefix("localhost:8000"), json=body)
                 assert answer.status_code in (200, 201), answer.text
                 answers.append(answer.json())
+            await served.upkeep.plan_once("films")
+            plan = (await served.get("/v1/campaigns/films/plan")).json()
+            assert plan["certificate"]["holds"]
         return answers
 
     _, *answers = asyncio.run(play())

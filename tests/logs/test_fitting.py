@@ -6,7 +6,7 @@ import numpy as np
 import polars
 import pytest
 
-from arcbandit import BLP, OLP, GroupFloor, fit, read_log, restore
+from arcbandit import OLP, GroupFloor, PricedLP, fit, read_log, restore
 from arcbandit.errors import InvalidInputError, UnknownNameError
 
 
@@ -19,7 +19,7 @@ def short_log(log):
 def test_it_knows_what_the_rows_would_have_taught_it(short_log):
     fitted = fit(read_log(short_log), {"3": 0.1}, seed=5, noise_scale=10.0)
     floors = {arm: 0.1 * (arm == "3") for arm in fitted.arms}
-    taught = BLP(floors, contexts=fitted.contexts, seed=5, noise_scale=10.0)
+    taught = PricedLP(floors, contexts=fitted.contexts, seed=5, noise_scale=10.0)
     taught.update_many(
         short_log["context"].to_list(),
         [str(arm) for arm in short_log["arm"]],

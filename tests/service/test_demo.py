@@ -28,6 +28,7 @@ def test_the_platform_is_that_of_the_tutorial():
     assert own.read_bytes() == data_file("providers-by-genre.csv").read_bytes()
     platform, chance = Platform(), random.Random(1)
     assert list(FLOORS) == platform.providers
+    assert platform.campaign()["dials"] == {"violation_weight": 10.0}  # promises are to be kept
     seen = [platform.engagement("Universal", "Drama", chance) for _ in range(400)]
     # Five standard errors of the mean: false alarm once in two million.
     assert sum(seen) / len(seen) == pytest.approx(0.70957, abs=5 * 0.0871 / 20)

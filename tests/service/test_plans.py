@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from arcbandit import BLP, OLP, Window, policy
+from arcbandit import BLP, OLP, Window, paper_instance, plan, policy
 from arcbandit.errors import PlanningError
 from arcbandit.policies.learner import Outcome
 from arcbandit.policies.linear_program import LinearProgramRule
@@ -395,6 +395,40 @@ def test_any_rule_serves(tmp_path, rule, others):
                     assert learner.snapshot["statistics"]["rewards"] == 80 * (start + 1)
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize("weight", [1.0, 10.0])
+def test_a_rule_that_keeps_averages_learns_in_batches(weight):
+    """Each plan serves 50 visits, and the next is taught their totals: the last forty plans are nearly the best.
+
+    On average they lose at most 0.6 % of the best revenue, 5.25, and floors of 1.75 together lack at most 1.2 %.
+    """
+    nu, rng = paper_instance("nu"), np.random.default_rng(1)
+    body = {
+        "name": "films",
+        "floors": dict(zip(nu.arms, nu.revenue_floors.tolist(), strict=True)),
+        "contexts": list(nu.contexts),
+        "noise_scale": nu.noise_scale,
+        "policy": "priced-lp",
+        "dials": {"violation_weight": weight},
+    }
+    told = statistics_of(body, {})
+    lost = []
+    for _ in range(80):
+        found = teaching.planned(told, None)
+        allocation = found.plan.matrix
+        earned = (nu.weighted_means * allocation).sum(axis=1)
+        lost.append((plan(nu).value - earned.sum(), np.maximum(nu.revenue_floors - earned, 0.0).sum()))
+        pairs = collections.defaultdict(PairTotals, told.pairs)
+        for context in rng.integers(nu.n_contexts, size=3 if found.plan.how == "exploring" else 50).tolist():
+            arm = int(rng.choice(nu.n_arms, p=allocation[:, context]))
+            reward = nu.mean_rewards[arm, context] + rng.normal()
+            pairs[arm, context] = pairs[arm, context].decided().rewarded(micro_of(float(reward)))
+        told = told._replace(plan=found.plan, pairs=dict(pairs), learner=found.learner)
+    regret, short = np.mean(lost[-40:], axis=0)
+    assert found.plan.document["certificate"]["holds"]
+    assert abs(regret) < 0.03
+    assert short < 0.02
 
 
 @pytest.mark.slow

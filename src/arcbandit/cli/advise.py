@@ -45,7 +45,7 @@ def advise(
             negative=(),
             show_default=False,
             help="A policy whose learning is simulated, as for `arcbandit simulate`; repeat it for each. "
-            "By default blp, olp.",
+            "By default priced-lp, olp.",
         ),
     ] = None,
     rounds: Annotated[int, Parameter(converter=count, help="That learning is simulated for at most.")] = 50_000,

@@ -22,8 +22,11 @@ def fit(
     out: Annotated[str, Parameter(help="The .json file that the policy is written to, which `restore` reads.")],
     policy: Annotated[
         str,
-        Parameter(help="A name that `arcbandit policies` lists, with dials after a colon, as in blp:replan=100."),
-    ] = "blp",
+        Parameter(
+            help="A name that `arcbandit policies` lists, with dials after a colon, as in "
+            "priced-lp:violation_weight=10 for promises that must be kept."
+        ),
+    ] = "priced-lp",
     floor_options: FloorOptions = NO_FLOOR_OPTIONS,
     log_options: LogOptions = NO_LOG_OPTIONS,
     horizon: Annotated[

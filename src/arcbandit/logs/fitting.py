@@ -16,7 +16,7 @@ from arcbandit.policies.settings import PolicyName
 def fit(
     statistics: LogStatistics,
     revenue_floors: Mapping[str, float] | None = None,
-    policy: PolicyName | Configuration = "blp",
+    policy: PolicyName | Configuration = "priced-lp",
     *,
     group_floors: Iterable[GroupFloor] = (),
     **settings: Any,
@@ -29,15 +29,15 @@ def fit(
     configuration such as ``OLP()``, and `settings` are those of its class, which may give sigma instead
     (`noise_scale`, `reward_bounds`).
 
-    A policy that forgets, or that keeps more than counts and means from round to round, depends on the order of
-    rewards, which the statistics do not have, and is refused.
+    A policy that forgets, or that keeps more from round to round than counts, means and averages of its own plans,
+    depends on the order of rewards, which the statistics do not have, and is refused.
 
     >>> import pandas
     >>> from arcbandit import read_log
     >>> log = pandas.DataFrame({"context": ["tv"] * 400, "arm": ["house", "guest"] * 200, "reward": [0.9, 0.5] * 200})
     >>> policy = fit(read_log(log), {"guest": 0.1})
-    >>> policy
-    <BLP(estimate_contexts=True): 2 arms x 1 contexts, round 401>
+    >>> policy.name, policy.round_number
+    ('priced-lp', 401)
     >>> policy.decide("tv").how
     'planned'
     """

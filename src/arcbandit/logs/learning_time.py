@@ -14,7 +14,7 @@ from arcbandit.simulation.playable import Policies
 from arcbandit.simulation.run import simulate
 from arcbandit.simulation.trace import Trace
 
-POLICIES: Policies = ("blp", "olp")
+POLICIES: Policies = ("priced-lp", "olp")
 ROUNDS = 50_000
 EPOCHS = 10
 TOLERANCE = 0.05

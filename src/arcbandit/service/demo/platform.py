@@ -21,6 +21,7 @@ FLOORS = {
     "Walt Disney Pictures": 0.06,
     "Warner Bros.": 0.12,
 }
+VIOLATION_WEIGHT = 10.0  # what a unit that a promise lacks is worth, in units of engagement
 RATING = 10.0
 DEVIATION = 1.0  # of ratings where there is a single film
 
@@ -51,7 +52,8 @@ class Platform:
             "name": CAMPAIGN,
             "floors": FLOORS,
             "contexts": self.genres,
-            "policy": "blp",
+            "policy": "priced-lp",
+            "dials": {"violation_weight": VIOLATION_WEIGHT},
         }
 
     def genre(self, chance: random.Random) -> str:

@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 NORMAL = NormalDist()
 WIDEST = 37.0  # standard deviations: beyond, the probability of a tail is not a normal float
 HALVINGS = 200
+LEAST_WEIGHT = 1e-4  # below, the probability that a floor is met is too close to 0 for its margin to have all digits
 NO_PRICE = 1e-9  # a price, or a reduced cost over what its context is worth, that is zero
 
 
@@ -116,6 +117,8 @@ def learning_limit(instance: Instance, horizon: float, violation_weight: float) 
     """2 sigma G sqrt(T) of an instance; raise where it does not hold, or is not known."""
     rounds = whole("horizon", horizon, 1, LONGEST_HORIZON)
     weight = positive("violation_weight", violation_weight)
+    if weight < LEAST_WEIGHT:
+        raise InvalidInputError(f"violation_weight must be at least {LEAST_WEIGHT:g}, got {violation_weight}.")
     best = plan(instance, on_infeasible="least_shortfall")
     if best.status == PlanStatus.INFEASIBLE:
         conflicting = tuple(instance.floors.names[row] for row in best.conflicting_floors)

@@ -5,21 +5,22 @@ import math
 import numpy as np
 import pytest
 
-from arcbandit import PricedLP, audit, paper_instance
+from arcbandit import BLP, Instance, PricedLP, audit, paper_instance, plan, solve_lp
 from arcbandit.compilation.compile import entry_kernel
-from arcbandit.errors import InvalidInputError
+from arcbandit.errors import InfeasibleError, InvalidInputError
+from arcbandit.kernels.confidence import ByPair
 from arcbandit.policies.learner import Outcome
+from arcbandit.policies.priced_lp import FloorScratch
 from arcbandit.simulation import audit as statements
 from arcbandit.simulation.beyond import audit_identity, audit_priced
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
 from arcbandit.simulation.loop import player_of
 from arcbandit.simulation.metrics import FloorTotal, Total
-from tests.long import LONG
-from tests.simulation.twins import grouped
+from tests.long import each_of
+from tests.simulation.twins import compiled_rounds, grouped, make_task
 
 ROUNDS = 3_000
 LOOKS = 200  # rounds that are looked at from outside
-ALONE = pytest.mark.skipif(not LONG, reason="an audited loop of the priced LP would be compiled for it alone")
 
 
 @entry_kernel
@@ -28,11 +29,18 @@ def look_at(world, learner, t, outcome, performance, violation, meters):
     audit_priced(world, learner, t, outcome, violation, meters)
 
 
-@pytest.mark.long
+NU, GROUPED = paper_instance("nu"), grouped()
+
+
 @pytest.mark.slow
-@ALONE
-@pytest.mark.parametrize("weight", [0.1, 1.0, 10.0])
-@pytest.mark.parametrize("instance", [paper_instance("nu"), paper_instance("nu-margin:0.01"), grouped()], ids=str)
+@pytest.mark.parametrize(
+    ("instance", "weight"),
+    each_of(
+        [(NU, 1.0), (GROUPED, 1.0)],
+        [(one, weight) for one in (NU, paper_instance("nu-margin:0.01"), GROUPED) for weight in (0.1, 1.0, 10.0)],
+    ),
+    ids=str,
+)
 def test_the_bounds_of_the_priced_lp_hold_along_runs(instance, weight):
     """Exact ones in every round, the others as often as the good event."""
     found = audit(instance, PricedLP(violation_weight=weight), ROUNDS, epochs=2, seed=1)
@@ -45,9 +53,7 @@ def test_the_bounds_of_the_priced_lp_hold_along_runs(instance, weight):
     assert given_up.rounds == bounded.rounds > 0.9 * ROUNDS
 
 
-@pytest.mark.long
 @pytest.mark.slow
-@ALONE
 def test_told_too_little_noise_the_bound_on_violation_fails():
     """What is exact still holds."""
     found = audit(paper_instance("nu"), PricedLP(noise_scale=0.02), ROUNDS, epochs=2, seed=1)
@@ -55,6 +61,81 @@ def test_told_too_little_noise_the_bound_on_violation_fails():
     assert not found.holds
     assert bounded.failures > bounded.allowed
     assert identity.failures == given_up.failures == 0
+
+
+def some_floors(seed):
+    """Four arms, three contexts, and floors of nine tenths of what some plan earns, two of them above zero."""
+    random = np.random.default_rng(seed)
+    means, shares = random.uniform(0.5, 3.0, (4, 3)), random.dirichlet(np.ones(4), 3).T
+    probabilities = random.dirichlet(np.full(3, 5.0))
+    floors = 0.9 * (probabilities * means * shares).sum(axis=1) * [1, 0, 1, 0]
+    return Instance(means, floors, probabilities, noise_scale=0.5)
+
+
+class HopefulRounds:
+    """Rounds of a run in the good event: the estimates that a round is planned with, and the optimum."""
+
+    def __init__(self, policy, instance, rounds):
+        self.instance, self.rounds = instance, rounds
+        self.bound, _, self.play = compiled_rounds(make_task(policy, instance, rounds))
+        self.optimum = plan(instance)
+
+    def __iter__(self):
+        """The means and radii that each round of the good event was planned with; it has been played by then."""
+        by_pair = self.bound.learner.statistics.by_pair
+        for t in range(1, self.rounds + 1):
+            pulls, means = by_pair[ByPair.PULLS].copy(), by_pair[ByPair.MEAN].copy()
+            self.play(t)
+            if pulls.min() > 0.0:
+                logarithm = math.log(2 * self.instance.n_pairs * t)
+                radii = self.instance.noise_scale * np.sqrt(2 * logarithm / pulls)
+                if (np.abs(means - self.instance.mean_rewards) <= radii).all():
+                    yield means, radii
+
+    def solve(self, means):
+        """LP(means, means)."""
+        return solve_lp(means, means, self.instance.revenue_floors, self.instance.context_probabilities)
+
+    def bound_at(self, prices, upper):
+        """max_w sum p (1 + a) (mean + radius) w - sum a lambda."""
+        worth = ((1 + prices)[:, np.newaxis] * upper).max(axis=0)
+        return self.instance.context_probabilities @ worth - prices @ self.instance.revenue_floors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [PricedLP(), BLP()], ids=["priced-lp", "blp"])
+@pytest.mark.parametrize("instance", [NU, some_floors(3)], ids=["nu", "random"])
+def test_lemma_2_holds_in_every_round_of_the_good_event(policy, instance):
+    """LP(UCB, UCB) is worth f* at least, and so is its Lagrangian at prices that are only estimated: those of the
+    plan by the means, if there is one, and of PricedLP's first program. And f* - F <= B(w*) - w* . r.
+    """
+    run = HopefulRounds(policy, instance, 600)
+    best, weights = run.optimum, instance.context_probabilities
+    checked = by_means = 0
+    for means, radii in run:
+        checked += 1
+        upper = means + radii
+        hopeful = run.solve(upper).value
+        assert hopeful >= best.value - 1e-9
+        estimated = []
+        if isinstance(run.bound, PricedLP):
+            estimated.append(run.bound.learner.memory.scratch_by_floor[FloorScratch.PRICE].copy())
+        try:
+            first = run.solve(means)
+        except InfeasibleError:
+            first = None
+        if first is not None:
+            by_means += 1
+            prices = first.floors.prices
+            estimated.append(prices)
+            worth = (1 + prices)[:, np.newaxis] * means
+            costs = weights * (worth.max(axis=0) - worth) * best.allocation
+            allowed = ((1 + prices)[:, np.newaxis] * weights * radii * best.allocation).sum() - costs.sum()
+            assert best.value - first.value <= allowed + 1e-9
+        for prices in estimated:
+            assert run.bound_at(prices, upper) >= hopeful - 1e-9 * (1 + prices.sum())
+    assert checked > 500
+    assert by_means > 300
 
 
 def run_of(instance):

@@ -34,6 +34,7 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Outcome, Progress, Rows
 from arcbandit.policies.plans import begin_planning, explore, plan_with_bounds, play_alike
+from arcbandit.policies.proven import OF_SOFT_FLOORS
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column
@@ -591,6 +592,7 @@ class PricedLP(Policy):
     plans = True
     soft_floors = True
     keeps_averages = True
+    proven = OF_SOFT_FLOORS
     rows = Rows(
         by_pair=ByPairRow,
         totals=Total,

@@ -18,7 +18,8 @@ from arcbandit.cli.benchmark import LogLines
 from arcbandit.compilation.compile import bound, kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.counter import Purpose, standard_normal
-from arcbandit.kernels.program import NO_FLOOR, ByArm
+from arcbandit.kernels.planner import price_of_arm
+from arcbandit.kernels.program import NO_FLOOR
 from arcbandit.learning.play import Plan, play
 from arcbandit.learning.results import TUNING, FamilyResults
 from arcbandit.learning.scores import quotients, ratios
@@ -137,11 +138,10 @@ def no_cost(average, share, target):
 def write_draws(learner, t, exploration, dearest, whole):
     """Write (1 + price) / A times sigma N(0, 1) / sqrt(n), of draws in the row of reaches; or the `whole` radius."""
     scratch = learner.memory.scratch_by_pair
-    prices = learner.planner.workspace.by_arm[ByArm.PRICE]
     n_arms, n_contexts = learner.allocation.shape
     all_of_it = math.sqrt(2.0 * math.log(2.0 * learner.allocation.size * t))
     for arm in range(n_arms):
-        factor = (1.0 + prices[arm]) * learner.settings[0].noise_scale / dearest
+        factor = (1.0 + price_of_arm(learner.planner, arm)) * learner.settings[0].noise_scale / dearest
         for context in range(n_contexts):
             n = learner.statistics.by_pair[ByPair.PULLS, arm, context]
             times = all_of_it if whole or n == 0.0 else scratch[PairScratch.REACH, arm, context]
@@ -216,13 +216,12 @@ def write_reach_of_fewer(learner, t):
 def write_bonus_that_fades(learner, t, exploration, dearest, whole):
     """The usual bonus, with a reach of prices that is less of pairs with many plays, in proportion."""
     scratch = learner.memory.scratch_by_pair
-    prices = learner.planner.workspace.by_arm[ByArm.PRICE]
     further = 2.0 * learner.dials[0].price_reach * math.log(dearest)
     step = BONUS_HEAD_START / learner.allocation.size
     n_arms, n_contexts = learner.allocation.shape
     usual_bonus(learner, t, exploration, dearest, whole)
     for arm in range(n_arms):
-        factor = (1.0 + prices[arm]) * learner.settings[0].noise_scale / dearest
+        factor = (1.0 + price_of_arm(learner.planner, arm)) * learner.settings[0].noise_scale / dearest
         for context in range(n_contexts):
             inverse = scratch[PairScratch.INVERSE, arm, context]
             if FADES_FROM * inverse < 1.0:

@@ -39,6 +39,7 @@ from arcbandit.policies.plans import (
     play_alike,
     reward_bounds,
 )
+from arcbandit.policies.proven import Proven
 
 __all__ = [
     "NO_FLOOR",
@@ -54,6 +55,7 @@ __all__ = [
     "Planner",
     "Policy",
     "Progress",
+    "Proven",
     "Purpose",
     "Rows",
     "Statistics",

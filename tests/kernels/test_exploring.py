@@ -11,7 +11,7 @@ from arcbandit import GroupFloor, Instance, policy, restore
 from arcbandit.kernels.bounds import FEW_PAIRS
 from arcbandit.kernels.planner import Place
 from arcbandit.kernels.program import ByRow
-from arcbandit.kernels.unplayed import Kept
+from arcbandit.kernels.unplayed import Kept, Tries
 from arcbandit.policies.learner import Progress
 from arcbandit.simulation.device_kernels import tuples_of
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
@@ -51,8 +51,7 @@ def random_instance(n_arms, n_contexts, *, tightness=0.8, groups=(), noise_scale
 
 def look_at_every_pair(learner):
     """Make a learner plan without what is kept of unplayed pairs."""
-    for place in Place:
-        learner.planner.unplayed.scalars[Kept.PAUSE + place] = FOREVER
+    learner.planner.unplayed.tries[Tries.PAUSE] = FOREVER
 
 
 def kept_plan(learner):

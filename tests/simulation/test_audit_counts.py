@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from arcbandit import OLP, OPLP, paper_instance
+from arcbandit import OLP, OPLP, PricedLP, paper_instance
 from arcbandit.errors import InvalidInputError
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.oracle import analyse
+from arcbandit.policies.proven import Proven
+from arcbandit.simulation import audit as statements
 from arcbandit.simulation.audit import audit
 from arcbandit.simulation.epoch import Task, bind, find_optimum, make_run, make_world
 from arcbandit.simulation.loop import player_of
@@ -106,3 +108,30 @@ class TestAnalysisAtHand:
     def test_must_be_one(self):
         with pytest.raises(InvalidInputError, match="analysis must be an Analysis"):
             audit(paper_instance("nu"), "olp", 50, analysis=7)
+
+
+class Cautious(OPLP):
+    """A rule from outside of which less is proven than of the one that it is made from."""
+
+    name = "cautious"
+    proven = frozenset({Proven.NO_VIOLATION})
+
+
+class Unproven(PricedLP):
+    """A rule with soft floors of which nothing is proven."""
+
+    name = "unproven"
+    proven = frozenset()
+
+
+class TestARuleFromOutside:
+    def test_says_what_is_counted_of_it(self):
+        of_all = [statements.COVERAGE, statements.GAP, statements.MEMBERSHIP]
+        found = audit(paper_instance("nu"), Cautious(), 50, epochs=2)
+        assert [one.name for one in found.statements] == [*of_all, statements.NO_VIOLATION]
+        same = audit(paper_instance("nu"), OPLP(), 50, epochs=2)
+        assert [one for one in same.statements if one.name != statements.FALLBACK] == list(found.statements)
+
+    def test_with_soft_floors_must_say_something(self):
+        with pytest.raises(InvalidInputError, match="knows no statement about a policy that prices its floors"):
+            audit(paper_instance("nu"), Unproven(), 50)

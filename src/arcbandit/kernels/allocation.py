@@ -26,8 +26,8 @@ def clip_allocation(basis, workspace, allocation):
 
 
 @kernel
-def write_allocation(basis, kept, workspace, allocation):
-    """Write the allocation of an evaluated basis, shape (K, C): no share below zero, columns summing to 1.
+def write_shares(basis, kept, workspace, allocation):
+    """Write the shares of an evaluated basis as they are, shape (K, C), be they below zero or not.
 
     If `allocation` is `kept`, it holds an earlier plan without the pairs that left the basis since: then only contexts
     with slots are written, as in any other the key has a share of 1.
@@ -44,5 +44,11 @@ def write_allocation(basis, kept, workspace, allocation):
         if context >= 0:
             allocation[basis.slot_arm[slot], context] = workspace.by_row[ByRow.SLOT_VALUE, slot]
             allocation[basis.key[context], context] = workspace.by_context[ByContext.KEY_SHARE, context]
+
+
+@kernel
+def write_allocation(basis, kept, workspace, allocation):
+    """`write_shares`, but with no share below zero, and columns that sum to 1."""
+    write_shares(basis, kept, workspace, allocation)
     if workspace.scalars[Scalar.LEAST_SHARE] < 0.0:
         clip_allocation(basis, workspace, allocation)

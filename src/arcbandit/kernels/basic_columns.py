@@ -47,6 +47,18 @@ def column_index(basis, position, n_contexts, n_pairs):
 
 
 @kernel
+def least_share_of_pairs(basis, workspace):
+    """The least share of a pair of an evaluated basis, whatever surpluses and shortfalls are."""
+    least = 1.0
+    for slot in range(basis.slot_arm.shape[0]):
+        context = basis.slot_context[slot]
+        if context >= 0:
+            least = min(least, workspace.by_row[ByRow.SLOT_VALUE, slot])
+            least = min(least, workspace.by_context[ByContext.KEY_SHARE, context])
+    return least
+
+
+@kernel
 def write_least(basis, workspace):
     """Write the least value of a basic column, at most 1, and return it."""
     least = 1.0

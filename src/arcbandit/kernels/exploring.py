@@ -22,14 +22,17 @@ from arcbandit.kernels.primal_step import blocking_column, move_along
 from arcbandit.kernels.program import RATIO_TOLERANCE, ByArm, ByContext, ByRow, Count, Elimination, Scalar
 from arcbandit.kernels.simplex import STALLED_PIVOTS, replace
 from arcbandit.kernels.starts import is_usable
-from arcbandit.kernels.unplayed import Bound, Kept, KeyState, OfContext, note_played
+from arcbandit.kernels.unplayed import Bound, Kept, KeyState, OfContext, Tries, note_played
 
 LONGEST_PAUSE = 64  # plans made by looking at every pair, after several tries that failed
 
 
 @rare_kernel
 def take_in_changes(statistics, available, weights, coefficients, unplayed, workspace):
-    """Bring what is kept up to date with the contexts that are marked as changed, and unmark them."""
+    """Bring what is kept up to date with the contexts that are marked as changed, and unmark them.
+
+    Return whether every pair was played by now. The allocation is that of an earlier round from here on.
+    """
     means, roots = coefficients[0], coefficients[1]
     for context in range(available.shape[1]):
         if statistics.changed[context] != UNCHANGED:
@@ -46,6 +49,8 @@ def take_in_changes(statistics, available, weights, coefficients, unplayed, work
                     roots[arm, context] = root
                     workspace.face[arm, context] = available[arm, context]
                     note_played(statistics, available, weights, unplayed, arm, context)
+    unplayed.scalars[Kept.IS_WRITTEN] = 0.0
+    return unplayed.scalars[Kept.COUNT] == 0.0
 
 
 @rare_kernel
@@ -201,6 +206,23 @@ def write_exploring_allocation(basis, unplayed, workspace, allocation):
                 write_column(basis, unplayed, context, allocation)
 
 
+@kernel
+def sits_out(place, unplayed):
+    """Whether a plan of this place is to be made by looking at every pair, as earlier tries failed; count it if so."""
+    if unplayed.tries[Tries.PAUSE, place] > 0.0:
+        unplayed.tries[Tries.PAUSE, place] -= 1.0
+        return True
+    return False
+
+
+@kernel
+def note_failure(place, unplayed):
+    """Sit out the next plans of this place: after each failure in a row twice as many and one more, up to a limit."""
+    pause = min(2.0 * unplayed.tries[Tries.LAST_PAUSE, place] + 1.0, LONGEST_PAUSE)
+    unplayed.tries[Tries.LAST_PAUSE, place] = pause
+    unplayed.tries[Tries.PAUSE, place] = pause
+
+
 @shared_kernel
 def plan_exploring(program, known, basis, place, statistics, moved, unplayed, workspace, allocation):
     """Plan as `find_plan` does and write the allocation with its exploring columns; return whether that was possible.
@@ -226,11 +248,9 @@ def plan_exploring(program, known, basis, place, statistics, moved, unplayed, wo
         if pivots > 0:
             put_back_basis(basis, unplayed)
         workspace.counts[Count.PIVOTS] = before
-        failures = min(2.0 * scalars[Kept.FAILURES + place] + 1.0, LONGEST_PAUSE)
-        scalars[Kept.FAILURES + place] = failures
-        scalars[Kept.PAUSE + place] = failures
+        note_failure(place, unplayed)
         return False
-    scalars[Kept.FAILURES + place] = 0.0
+    unplayed.tries[Tries.LAST_PAUSE, place] = 0.0
     write_exploring_allocation(basis, unplayed, workspace, allocation)
     scalars[Kept.PLAN_OF] = 1.0 + place
     scalars[Kept.IS_WRITTEN] = 1.0

@@ -92,7 +92,7 @@ def optimistic_value(problem, by_pair, factor, allocation):
 
 
 @rare_kernel
-def price_of_arm(arm_rows, arm, prices):
+def price_of_floors(arm_rows, arm, prices):
     """The price of an arm's floors together."""
     price = 0.0
     for place in range(arm_rows.shape[1]):
@@ -122,7 +122,7 @@ def bounds_of_plan(problem, by_pair, factor, allocation, ledger):
             width_of_arm += played * factor * by_pair[ByPair.INVERSE_ROOT, arm, context]
         earned += of_arm
         width += width_of_arm
-        priced += (1.0 + price_of_arm(problem.arm_rows, arm, by_floor[LedgerRow.PRICE])) * width_of_arm
+        priced += (1.0 + price_of_floors(problem.arm_rows, arm, by_floor[LedgerRow.PRICE])) * width_of_arm
         for place in range(problem.arm_rows.shape[1]):
             row = problem.arm_rows[arm, place] - 1
             if row >= 0:

@@ -1,6 +1,7 @@
 """A planner: the bases, coefficients and caches of whoever plans round after round.
 
-It owns what it keeps from plan to plan. Rules, meters and shells ask it; nobody else writes to its arrays.
+It owns what it keeps from plan to plan. Rules, meters and shells ask it, by kernels of this room; of its arrays, rules
+write the coefficients alone.
 """
 
 import enum
@@ -13,6 +14,7 @@ from arcbandit.kernels.planning import find_plan_by_order
 from arcbandit.kernels.program import (
     SOMEBODY,
     Basis,
+    ByArm,
     ByContext,
     ByRow,
     Column,
@@ -178,7 +180,7 @@ def plan_again(planner, program, place, resumable, least_shortfall, allocation):
     is marked in `program.changed`.
     """
     owner = 1 + SOMEBODY + place if resumable else 0
-    basis = Basis(planner.key[place], planner.slot_arm[place], planner.slot_context[place])
+    basis = basis_of(planner, place)
     workspace = workspace_of(planner.workspace, planner.orders, place)
     has_order = len(planner.orders) > 0
     return find_plan_by_order(program, basis, least_shortfall, owner, has_order, workspace, allocation)
@@ -227,6 +229,18 @@ def least_value(planner):
 
 
 @kernel
+def price_of_row(planner, row):
+    """The price of a coupling row in the last plan, those of SoftPlace.UPPER and LOWER not counted."""
+    return planner.workspace.by_row[ByRow.PRICE, row]
+
+
+@kernel
+def price_of_arm(planner, arm):
+    """The sum of the prices of an arm's rows, with their signs, in the plan of `price_of_row`."""
+    return planner.workspace.by_arm[ByArm.PRICE, arm]
+
+
+@kernel
 def key_of_plan(planner, place, context):
     """The arm that has what others leave of a context in the plan of that place."""
     return planner.key[place, context]
@@ -262,9 +276,26 @@ def uses_exactly(planner, place, pairs, rows, count, threshold):
     return differ == 0 and positive == count
 
 
+@kernel
+def is_saturated(planner, place, row):
+    """Whether the plan of that place meets a floor with equality: no slot of its basis holds the row's surplus."""
+    saturated = True
+    for slot in range(planner.slot_arm.shape[1]):
+        arm, context = slot_of_plan(planner, place, slot)
+        saturated = saturated and not (context < 0 and arm == row)
+    return saturated
+
+
 def keeps_unplayed(planner: Planner | tuple[()]) -> bool:
     """Whether a planner, if it is one, was made to keep unplayed pairs."""
     return len(planner) > 0 and len(planner.unplayed) > 0
+
+
+def give_basis(planner: Planner, place: Place | SoftPlace, basis: Basis) -> None:
+    """Give a place of a planner that has planned nothing yet a basis to start from."""
+    planner.key[place] = basis.key
+    planner.slot_arm[place] = basis.slot_arm
+    planner.slot_context[place] = basis.slot_context
 
 
 def start_over(planner: Planner) -> None:

@@ -16,13 +16,22 @@ import enum
 import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.allocation import write_allocation
 from arcbandit.kernels.basic_columns import write_least
 from arcbandit.kernels.coefficients import spread_over_arms
 from arcbandit.kernels.elimination import factorise, is_peeled
 from arcbandit.kernels.evaluation import evaluate, evaluate_prices, evaluate_shares
-from arcbandit.kernels.program import PRICING_TOLERANCE, ByArm, ByContext, ByRow, Column, PlanStatus
+from arcbandit.kernels.program import PRICING_TOLERANCE, ByArm, ByContext, ByRow, Column, PlanStatus, Scalar
 from arcbandit.kernels.reduced_costs import rounding_of_a_price
-from arcbandit.kernels.soft_floors import copy_basis, forget_order, is_best, plan_softly, take_up, total_of
+from arcbandit.kernels.soft_floors import (
+    add_shares,
+    copy_basis,
+    forget_order,
+    is_best,
+    plan_softly,
+    take_up,
+    total_of,
+)
 
 CLOSE = 1e-12  # a revenue, or a value, this close relative to the largest at stake is equal
 MOST_TRIALS = 50  # each finds a better plan, and few are needed
@@ -209,3 +218,26 @@ def explore_most(program, target, lies, prices, first, first_workspace, upper, l
         program, target, upper, soft.upper, lower, soft.lower, soft.trial, first_workspace, allocation, floor_price
     )
     return status, Lies.BETWEEN.value, share
+
+
+@kernel
+def write_between(basis, workspace, other, other_workspace, share, allocation):
+    """Write the plan between two, with shares below zero clipped: `share` of one plus the rest of the other."""
+    if share == 1.0:
+        write_allocation(basis, False, workspace, allocation)
+        return
+    write_allocation(other, False, other_workspace, allocation)
+    if share == 0.0:
+        return
+    n_arms, n_contexts = allocation.shape
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            allocation[arm, context] *= 1.0 - share
+    add_shares(basis, workspace, share, allocation)
+    if workspace.scalars[Scalar.LEAST_SHARE] < 0.0:
+        for context in range(n_contexts):
+            total = 0.0
+            for arm in range(n_arms):
+                total += allocation[arm, context]
+            for arm in range(n_arms):
+                allocation[arm, context] /= total

@@ -2,7 +2,7 @@
 
 import math
 
-from arcbandit.compilation.compile import rare_kernel
+from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.program import NO_FLOOR, ByArm, ByRow, Scalar
 
 
@@ -15,6 +15,13 @@ def write_row_scales(program, coefficient, workspace):
         if scale == 0.0 and row < n_rows and program.floors[row] != NO_FLOOR:
             scale = abs(program.floors[row])
         workspace.by_row[ByRow.SCALE, row] = math.ldexp(1.0, math.frexp(scale)[1]) if scale > 0.0 else 1.0
+
+
+@kernel
+def copy_row_scales(source, target):
+    """Give a workspace the row scales of another."""
+    for row in range(source.by_row.shape[1]):
+        target.by_row[ByRow.SCALE, row] = source.by_row[ByRow.SCALE, row]
 
 
 @rare_kernel

@@ -81,12 +81,14 @@ class Kept(enum.IntEnum):
     PATH_OF_ALL = 7  # PATH when the bounds of all contexts were set last, -1 if they are void
     LARGEST_WEIGHT = 8
     LARGEST_LEAN = 9  # since bounds were void
-    # Of the first place; those of the second come after them.
-    FAILURES = 10  # plans in a row that had to be made by looking at every pair
-    FAILURES_OF_SECOND = 11
-    PAUSE = 12  # plans until the next try
-    PAUSE_OF_SECOND = 13
-    IS_LARGEST_BOUND = 14  # whether what stands in for unplayed pairs is the largest mean + lean n^(-1/2) of the others
+    IS_LARGEST_BOUND = 10  # whether what stands in for unplayed pairs is the largest mean + lean n^(-1/2) of the others
+
+
+class Tries(enum.IntEnum):
+    """Rows of Unplayed.tries, one number per place of a plan."""
+
+    LAST_PAUSE = 0  # plans made by looking at every pair after the last try failed, 0 if it did not
+    PAUSE = 1  # plans until the next try
 
 
 class Unplayed(NamedTuple):
@@ -102,7 +104,8 @@ class Unplayed(NamedTuple):
     arm_places: np.ndarray  # int32, shape (4, K)
     by_context: np.ndarray  # int32, shape (4, C)
     slots_before: np.ndarray  # int32, shape (2, M): slots before the first pivot of a plan
-    scalars: np.ndarray  # float64, shape (15,)
+    scalars: np.ndarray  # float64, shape (11,)
+    tries: np.ndarray  # float64, shape (2, 2)
 
 
 def make_unplayed(n_arms: int, n_contexts: int, n_rows: int) -> Unplayed:
@@ -116,7 +119,14 @@ def make_unplayed(n_arms: int, n_contexts: int, n_rows: int) -> Unplayed:
         by_context=np.zeros((len(OfContext), n_contexts), dtype=np.int32),
         slots_before=np.zeros((2, n_rows), dtype=np.int32),
         scalars=np.zeros(len(Kept)),
+        tries=np.zeros((len(Tries), 2)),
     )
+
+
+@kernel
+def is_kept(unplayed):
+    """Whether what is kept is right, apart from rewards that came since it was brought up to date."""
+    return unplayed.scalars[Kept.IS_KEPT] != 0.0
 
 
 @kernel
@@ -148,6 +158,14 @@ def forget_coefficients(unplayed):
     if len(unplayed) == 0:
         return
     unplayed.scalars[Kept.IS_KEPT] = 0.0
+
+
+@kernel
+def set_stand_ins(unplayed, middle, root, is_largest_bound):
+    """Say which mean and root stand in for those of unplayed pairs, and whether they are Kept.IS_LARGEST_BOUND."""
+    unplayed.scalars[Kept.MIDDLE] = middle
+    unplayed.scalars[Kept.ROOT] = root
+    unplayed.scalars[Kept.IS_LARGEST_BOUND] = 1.0 if is_largest_bound else 0.0
 
 
 @rare_kernel
@@ -210,8 +228,11 @@ def keep_unplayed(statistics, available, weights, factor, unplayed):
     """Find all that is kept by looking at every pair."""
     n_arms, n_contexts = available.shape
     by_arm = unplayed.by_arm
-    for place in range(unplayed.scalars.shape[0]):
-        unplayed.scalars[place] = 0.0
+    for scalar in range(unplayed.scalars.shape[0]):
+        unplayed.scalars[scalar] = 0.0
+    for place in range(unplayed.tries.shape[1]):
+        unplayed.tries[Tries.LAST_PAUSE, place] = 0.0
+        unplayed.tries[Tries.PAUSE, place] = 0.0
     for context in range(n_contexts):
         unplayed.by_context[OfContext.UNPLAYED, context] = 0
         unplayed.scalars[Kept.LARGEST_WEIGHT] = max(unplayed.scalars[Kept.LARGEST_WEIGHT], weights[context])

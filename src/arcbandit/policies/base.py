@@ -27,6 +27,7 @@ from arcbandit.policies.guarantee import LedgerStatus, ledger_of
 from arcbandit.policies.learner import Learner, Progress, Rows
 from arcbandit.policies.notices import FELL_SHORT, Notices
 from arcbandit.policies.problem import told_problem
+from arcbandit.policies.proven import Proven
 from arcbandit.policies.rounds import PACKED_NO_BATCH, PACKED_NO_LOG, Log, learn_nothing, make_batch
 from arcbandit.policies.state import Labels, Name, State, make_state, pulls_of
 from arcbandit.policies.status import Status, at_rest, status_of
@@ -119,6 +120,7 @@ class Policy(metaclass=PolicyType):
     rows: ClassVar[Rows] = Rows()  # what learner.memory holds
     keeps_averages: ClassVar[bool] = False  # that is averages of its own plans, which a merge leaves as they are
     knows_optimum: ClassVar[bool] = False  # it is told the best plan, as no learner is: for simulations alone
+    proven: ClassVar[frozenset[Proven]] = frozenset()  # an audit counts it; a subclass that plays otherwise says so
     needs_horizon: ClassVar[bool] = False
     needs_mean_bound: ClassVar[bool] = False
     supports_group_floors: ClassVar[bool] = True

@@ -17,10 +17,10 @@ from arcbandit.kernels.ledger import (
     allowed_until,
     bounds_of_plan,
     optimistic_value,
-    price_of_arm,
+    price_of_floors,
 )
-from arcbandit.kernels.planner import Place, forget_allocation, measure_soon
-from arcbandit.kernels.program import NO_FLOOR, ByRow, PlanStatus
+from arcbandit.kernels.planner import Place, forget_allocation, measure_soon, price_of_row
+from arcbandit.kernels.program import NO_FLOOR, PlanStatus
 from arcbandit.policies.learner import Learner, Outcome, Progress
 from arcbandit.policies.plans import begin_planning, plan_with_bounds
 
@@ -60,9 +60,9 @@ def find_optimistic(learner, ledger, t):
     prices = ledger.by_floor[LedgerRow.PRICE]
     for row in range(prices.shape[0]):
         has_floor = learner.problem.floors[row] != NO_FLOOR
-        prices[row] = max(ledger.planner.workspace.by_row[ByRow.PRICE, row], 0.0) if has_floor else 0.0
+        prices[row] = max(price_of_row(ledger.planner, row), 0.0) if has_floor else 0.0
     for arm in range(learner.allocation.shape[0]):
-        price = price_of_arm(learner.problem.arm_rows, arm, prices)
+        price = price_of_floors(learner.problem.arm_rows, arm, prices)
         account[Account.LARGEST_PRICE] = max(account[Account.LARGEST_PRICE], price)
     return True
 

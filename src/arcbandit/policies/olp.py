@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from arcbandit.policies.linear_program import LinearProgramRule
+from arcbandit.policies.proven import Proven
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column
@@ -27,6 +28,7 @@ class OLP(LinearProgramRule):
     name = "olp"
     reference = "benyahmed2025"
     dials = ()
+    proven = frozenset({Proven.NO_REGRET, Proven.REGRET_WIDTH, Proven.SHORTFALL_WIDTH})
     preset: ClassVar = {"optimism": 1.0, "caution": 1.0}
 
     if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from arcbandit.policies.linear_program import LinearProgramRule
+from arcbandit.policies.proven import Proven
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column
@@ -28,6 +29,7 @@ class OPLP(LinearProgramRule):
     name = "oplp"
     reference = "benyahmed2025"
     dials = ()
+    proven = frozenset({Proven.NO_VIOLATION, Proven.FALLBACK})
     preset: ClassVar = {"optimism": 1.0, "caution": -1.0}
 
     if TYPE_CHECKING:

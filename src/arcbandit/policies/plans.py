@@ -13,17 +13,18 @@ from arcbandit.kernels.confidence import (
     radius_factor,
     stand_in_for_unplayed,
 )
-from arcbandit.kernels.exploring import plan_exploring, take_in_changes
-from arcbandit.kernels.planner import Coefficient, begin_plan, plan_again, set_leans
-from arcbandit.kernels.program import Basis, PlanStatus, Program
+from arcbandit.kernels.exploring import plan_exploring, sits_out, take_in_changes
+from arcbandit.kernels.planner import Coefficient, basis_of, begin_plan, plan_again, set_leans
+from arcbandit.kernels.program import PlanStatus, Program
 from arcbandit.kernels.same_share import falls_short_least, share_if_infeasible
 from arcbandit.kernels.unplayed import (
-    Kept,
     forget_coefficients,
     forget_plan,
+    is_kept,
     is_written,
     keep_unplayed,
     largest_upper_bound,
+    set_stand_ins,
 )
 from arcbandit.policies.learner import Outcome, Progress
 
@@ -46,13 +47,11 @@ def play_alike(available, allocation):
 def is_all_played(learner, unplayed):
     """Whether every pair was played by now; what is kept of unplayed pairs is brought up to date with the rewards."""
     statistics, problem, planner = learner.statistics, learner.problem, learner.planner
-    if len(unplayed) == 0 or unplayed.scalars[Kept.IS_KEPT] == 0.0:
+    if len(unplayed) == 0 or not is_kept(unplayed):
         return every_pair_played(statistics, problem.available)
-    take_in_changes(
+    return take_in_changes(
         statistics, problem.available, problem.context_probabilities, planner.coefficients, unplayed, planner.workspace
     )
-    unplayed.scalars[Kept.IS_WRITTEN] = 0.0
-    return unplayed.scalars[Kept.COUNT] == 0.0
 
 
 @kernel
@@ -153,13 +152,11 @@ def plan_from_kept(learner, unplayed, t, place, optimism, caution):
     if len(unplayed) == 0:
         return False
     settings, statistics, problem, planner = learner.settings[0], learner.statistics, learner.problem, learner.planner
-    scalars = unplayed.scalars
-    if scalars[Kept.PAUSE + place] > 0.0:
-        scalars[Kept.PAUSE + place] -= 1.0
+    if sits_out(place, unplayed):
         return False
     factor = radius_factor(problem.available.size, t, settings.noise_scale)
     means, roots = planner.coefficients[Coefficient.OBJECTIVE], planner.coefficients[Coefficient.REVENUE_OR_ROOT]
-    if scalars[Kept.IS_KEPT] == 0.0:
+    if not is_kept(unplayed):
         keep_unplayed(statistics, problem.available, problem.context_probabilities, factor, unplayed)
         stand_in_for_unplayed(statistics, 0.0, 0.0, means, roots)
     if settings.has_reward_bounds != 0.0:
@@ -170,14 +167,12 @@ def plan_from_kept(learner, unplayed, t, place, optimism, caution):
     reach = max(factor, LEAST_REACH)
     moved = max(abs(optimism * reach - planner.lean[0]), abs(caution * reach - planner.lean[1]))
     set_leans(planner, optimism * reach, caution * reach)
-    scalars[Kept.MIDDLE] = 0.5 * (low + high)
-    scalars[Kept.ROOT] = 0.5 * (high - low) / reach
-    is_largest = settings.has_reward_bounds == 0.0 and optimism == 1.0 and reach == factor
-    scalars[Kept.IS_LARGEST_BOUND] = 1.0 if is_largest else 0.0
+    is_largest_bound = settings.has_reward_bounds == 0.0 and optimism == 1.0 and reach == factor
+    set_stand_ins(unplayed, 0.5 * (low + high), 0.5 * (high - low) / reach, is_largest_bound)
     program = program_of(learner, means, means, roots)
     known_means, known_roots = statistics.by_pair[ByPair.MEAN], statistics.by_pair[ByPair.INVERSE_ROOT]
     known = program_of(learner, known_means, known_means, known_roots)
-    basis = Basis(planner.key[place], planner.slot_arm[place], planner.slot_context[place])
+    basis = basis_of(planner, place)
     return plan_exploring(
         program, known, basis, place, statistics, moved, unplayed, planner.workspace, learner.allocation
     )

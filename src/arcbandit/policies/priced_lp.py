@@ -9,10 +9,19 @@ from arcbandit.kernels.allocation import write_allocation
 from arcbandit.kernels.coefficients import spread_over_arms
 from arcbandit.kernels.confidence import ByPair, radius_factor
 from arcbandit.kernels.newsvendor import write_margins
-from arcbandit.kernels.planner import Place, SoftPlace, basis_of, forget_allocation, measures_now, set_leans
-from arcbandit.kernels.program import NO_FLOOR, ByArm, ByRow, PlanStatus, Program, Scalar
-from arcbandit.kernels.revenue_row import Lies, explore_most
-from arcbandit.kernels.scales import measure_scales
+from arcbandit.kernels.planner import (
+    Place,
+    SoftPlace,
+    basis_of,
+    forget_allocation,
+    measures_now,
+    price_of_arm,
+    price_of_row,
+    set_leans,
+)
+from arcbandit.kernels.program import NO_FLOOR, PlanStatus, Program
+from arcbandit.kernels.revenue_row import Lies, explore_most, write_between
+from arcbandit.kernels.scales import copy_row_scales, measure_scales
 from arcbandit.kernels.soft_floors import (
     add_shares,
     forget_order,
@@ -25,6 +34,7 @@ from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Outcome, Progress, Rows
 from arcbandit.policies.plans import begin_planning, explore, plan_with_bounds, play_alike
+from arcbandit.policies.proven import OF_SOFT_FLOORS
 
 if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column
@@ -100,6 +110,12 @@ class FloorScratch(enum.IntEnum):
     FLOOR = 0  # with the margin of a group
     PRICE = 1  # of the first program
     ODDS = 2  # of the margins
+
+
+class ArmScratch(enum.IntEnum):
+    """What is computed per arm."""
+
+    PRICE = 0  # of the first program, of all its floors together
 
 
 @rare_kernel
@@ -220,7 +236,6 @@ def write_bonus(learner, t, exploration, dearest, whole):
     what trying it would cost: log A makes that probability A times smaller.
     """
     scratch = learner.memory.scratch_by_pair
-    prices = learner.planner.workspace.by_arm[ByArm.PRICE]
     n_arms, n_contexts = learner.allocation.shape
     noise_scale = learner.settings[0].noise_scale
     logarithm = 0.0  # that few rounds need
@@ -229,7 +244,7 @@ def write_bonus(learner, t, exploration, dearest, whole):
     step = BONUS_HEAD_START / learner.allocation.size
     write_reach(learner, t)
     for arm in range(n_arms):
-        factor = (1.0 + prices[arm]) * noise_scale / dearest
+        factor = (1.0 + price_of_arm(learner.planner, arm)) * noise_scale / dearest
         for context in range(n_contexts):
             inverse = scratch[PairScratch.INVERSE, arm, context]
             if whole or learner.statistics.by_pair[ByPair.PULLS, arm, context] == 0.0:
@@ -280,8 +295,7 @@ def plan_first(learner, t):
     most = shortfall_price(t)
     status = plan_softly(program, basis, most, planner.workspace, learner.allocation)
     for row in range(program.floors.shape[0]):
-        price = planner.workspace.by_row[ByRow.PRICE, row]
-        memory.scratch_by_floor[FloorScratch.PRICE, row] = min(max(price, 0.0), most)
+        memory.scratch_by_floor[FloorScratch.PRICE, row] = min(max(price_of_row(planner, row), 0.0), most)
     earned = total_of(means, program.weights, basis, planner.workspace)
     return status, earned, is_short(program, basis, planner.workspace)
 
@@ -382,7 +396,7 @@ def plan_short(learner, t):
             return outcome
     program = program_of_pair(learner, bonus, memory.scratch_by_pair[PairScratch.MEAN])
     set_leans(planner, 1.0, 0.0)
-    copy_scales(planner.workspace, planner.soft.lower)
+    copy_row_scales(planner.workspace, planner.soft.lower)
     basis = basis_of(planner, SoftPlace.LOWER)
     status = plan_softly(program, basis, shortfall_price(t), planner.soft.lower, learner.allocation)
     if status != PlanStatus.OPTIMAL:
@@ -390,36 +404,6 @@ def plan_short(learner, t):
         return outcome | Outcome.STOOD_STILL.value
     write_allocation(basis, False, planner.soft.lower, learner.allocation)
     return outcome
-
-
-@kernel
-def copy_scales(source, target):
-    """Give a workspace the row scales of another."""
-    for row in range(source.by_row.shape[1]):
-        target.by_row[ByRow.SCALE, row] = source.by_row[ByRow.SCALE, row]
-
-
-@kernel
-def write_between(basis, workspace, other, other_workspace, share, allocation):
-    """Write `share` of one plan plus the rest of another."""
-    if share == 1.0:
-        write_allocation(basis, False, workspace, allocation)
-        return
-    write_allocation(other, False, other_workspace, allocation)
-    if share == 0.0:
-        return
-    n_arms, n_contexts = allocation.shape
-    for arm in range(n_arms):
-        for context in range(n_contexts):
-            allocation[arm, context] *= 1.0 - share
-    add_shares(basis, workspace, share, allocation)
-    if workspace.scalars[Scalar.LEAST_SHARE] < 0.0:
-        for context in range(n_contexts):
-            total = 0.0
-            for arm in range(n_arms):
-                total += allocation[arm, context]
-            for arm in range(n_arms):
-                allocation[arm, context] /= total
 
 
 @kernel
@@ -435,8 +419,8 @@ def plan_second(learner, t, earned):
     program = program_of_pair(learner, memory.scratch_by_pair[PairScratch.BONUS], means)
     set_leans(planner, 1.0, 0.0)
     soft = planner.soft
-    copy_scales(planner.workspace, soft.upper)
-    copy_scales(planner.workspace, soft.lower)
+    copy_row_scales(planner.workspace, soft.upper)
+    copy_row_scales(planner.workspace, soft.lower)
     upper, lower = basis_of(planner, SoftPlace.UPPER), basis_of(planner, SoftPlace.LOWER)
     first = basis_of(planner, SoftPlace.FIRST)
     status, lies, share = explore_most(
@@ -467,6 +451,12 @@ def plan_second(learner, t, earned):
         revenue += (1.0 - share) * total_of(means, program.weights, lower, soft.lower)
         surplus += (1.0 - share) * total_surplus(prices, lower, soft.lower)
     return Outcome.PLANNED.value, max(0.0, earned - revenue - surplus)
+
+
+@kernel
+def write_arm_prices(learner, prices):
+    """Write the first program's prices by arm, shape (K,)."""
+    spread_over_arms(learner.problem, learner.memory.scratch_by_floor[FloorScratch.PRICE], prices)
 
 
 @kernel
@@ -515,8 +505,8 @@ def hold_counts(learner, t, least):
     """
     by_pair, available, allocation = learner.statistics.by_pair, learner.problem.available, learner.allocation
     factor = count_factor(learner, t)
-    prices = learner.planner.workspace.by_arm[ByArm.DUAL_ROW]  # that no step of the simplex method needs now
-    spread_over_arms(learner.problem, learner.memory.scratch_by_floor[FloorScratch.PRICE], prices)
+    prices = learner.memory.scratch_by_arm[ArmScratch.PRICE]
+    write_arm_prices(learner, prices)
     n_arms, n_contexts = allocation.shape
     for context in range(n_contexts):
         best = -math.inf
@@ -602,8 +592,14 @@ class PricedLP(Policy):
     plans = True
     soft_floors = True
     keeps_averages = True
+    proven = OF_SOFT_FLOORS
     rows = Rows(
-        by_pair=ByPairRow, totals=Total, scratch_by_pair=PairScratch, by_floor=ByFloor, scratch_by_floor=FloorScratch
+        by_pair=ByPairRow,
+        totals=Total,
+        scratch_by_pair=PairScratch,
+        scratch_by_arm=ArmScratch,
+        by_floor=ByFloor,
+        scratch_by_floor=FloorScratch,
     )
     dials = (
         Dial("exploration", math.sqrt(0.5), "radii in the bonus of a pair without a priced floor", low=0.0, high=10.0),

@@ -13,15 +13,15 @@ from arcbandit.oracle import Analysis, Regime, analyse
 from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
-from arcbandit.policies.priced_lp import PricedLP
+from arcbandit.policies.proven import Proven
 from arcbandit.simulation.choices import Device
 from arcbandit.simulation.epoch import Progress
+from arcbandit.simulation.loop import audits_soft_floors
 from arcbandit.simulation.metrics import Total
 from arcbandit.simulation.playable import playable
 from arcbandit.simulation.run import simulate
 
 LARGEST_SUM = 10**6  # terms that are added up one by one
-PRICED = PricedLP.name
 
 # The statements. The width of w(t) is rho(eps(t), w(t)), of which a floor has a part rho_k.
 COVERAGE = "the confidence set covers the means"
@@ -89,10 +89,11 @@ def audit(
     """Count the rounds of a simulation in which the paper's statements apply, and in which they fail.
 
     Each holds in round t with probability at least 1 - 1/t, so an epoch may see the sum of 1/t failures, about log T.
-    Which apply depends on the policy: that a round's regret and violation are at most the width of w(t), and that there
-    is no regret under I_t = I*, is stated for OLP; that there is no violation while LP(UCB, LCB) is feasible, and a
-    width of at least gamma* on the fallback, for OPLP; the others for both. Beyond the paper, in `beyond`: the identity
-    of losses for every policy that plans, and the bounds of PricedLP, of which no other statement is made but coverage.
+    Some are made of every rule that plans, others of rules that name them in `Policy.proven`: that a round's regret
+    and violation are at most the width of w(t), and that there is no regret under I_t = I*, of OLP; that there is no
+    violation while LP(UCB, LCB) is feasible, and a width of at least gamma* on the fallback, of OPLP. Beyond the paper,
+    in `beyond`: the identity of losses for every policy that plans, and the bounds of PricedLP, of which no other
+    statement is made but coverage.
     `device` is that of `simulate`.
     An `analysis` of the instance that is at hand is not computed again.
 
@@ -113,7 +114,7 @@ def audit(
         raise InvalidInputError(f"The audit needs a policy that plans, but {configured.name!r} does not.")
     if configured.kind.knows_optimum:
         raise InvalidInputError(f"The audit is of policies that learn, but {configured.name!r} is told the best plan.")
-    if configured.kind.soft_floors and configured.name != PRICED:
+    if configured.kind.soft_floors and not audits_soft_floors(configured.kind):
         raise InvalidInputError(
             f"The audit knows no statement about a policy that prices its floors as {configured.name!r} does."
         )
@@ -133,44 +134,41 @@ def audit(
     horizon, epochs = trace.horizon, trace.epochs
     counts = trace.records[configured.label][:, :, -1].mean(axis=0).tolist()
     allowed = harmonic_number(horizon)
-    papers = _statements(configured.name, float(horizon), counts, allowed)
-    beyond = _beyond(configured.name, float(horizon), counts, allowed)
+    papers = _statements(configured.kind, float(horizon), counts, allowed)
+    beyond = _beyond(configured.kind, float(horizon), counts, allowed)
     return Audit(configured.label, horizon, epochs, papers, beyond)
 
 
-def _statements(policy: str, horizon: float, counts: list[float], allowed: float) -> tuple[Statement, ...]:
-    """The statements about a policy, from the mean counts of rounds."""
-    safe = counts[Total.SAFE]
-    if policy == PRICED:
-        return (Statement(COVERAGE, "Proposition 1", horizon, counts[Total.UNCOVERED], allowed),)
-    found = [
-        (COVERAGE, "Proposition 1", horizon, counts[Total.UNCOVERED]),
-        (GAP, "proof of the upper bounds", counts[Total.UNMATCHED], counts[Total.UNMATCHED_BELOW_GAP]),
-        (MEMBERSHIP, "lemma on ψ, and its counterpart for OPLP", safe, counts[Total.OUTSIDE_ITS_SET]),
-    ]
-    if policy == "olp":
+def _statements(kind: type[Policy], horizon: float, counts: list[float], allowed: float) -> tuple[Statement, ...]:
+    """The paper's statements about a rule, from the mean counts of rounds."""
+    found = [(COVERAGE, "Proposition 1", horizon, counts[Total.UNCOVERED])]
+    if not kind.soft_floors:
+        safe, matched, fell_back = counts[Total.SAFE], counts[Total.OPTIMAL_SET], counts[Total.FELL_BACK]
         found += [
-            (NO_REGRET, "regret of OLP", counts[Total.OPTIMAL_SET], counts[Total.MATCHED_WITH_REGRET]),
-            (REGRET_WIDTH, "regret of OLP", safe, counts[Total.REGRET_ABOVE_WIDTH]),
-            (SHORTFALL_WIDTH, "violation of OLP", safe, counts[Total.SHORTFALL_ABOVE_WIDTH]),
+            (GAP, "proof of the upper bounds", counts[Total.UNMATCHED], counts[Total.UNMATCHED_BELOW_GAP]),
+            (MEMBERSHIP, "lemma on ψ, and its counterpart for OPLP", safe, counts[Total.OUTSIDE_ITS_SET]),
         ]
-    if policy == "oplp":
-        found += [
-            (NO_VIOLATION, "violation of OPLP", safe, counts[Total.SAFE_WITH_VIOLATION]),
-            (FALLBACK, "proposition on τ", counts[Total.FELL_BACK], counts[Total.FELL_BACK_BELOW_MARGIN]),
-        ]
+        of_some = {
+            Proven.NO_REGRET: (NO_REGRET, "regret of OLP", matched, counts[Total.MATCHED_WITH_REGRET]),
+            Proven.REGRET_WIDTH: (REGRET_WIDTH, "regret of OLP", safe, counts[Total.REGRET_ABOVE_WIDTH]),
+            Proven.SHORTFALL_WIDTH: (SHORTFALL_WIDTH, "violation of OLP", safe, counts[Total.SHORTFALL_ABOVE_WIDTH]),
+            Proven.NO_VIOLATION: (NO_VIOLATION, "violation of OPLP", safe, counts[Total.SAFE_WITH_VIOLATION]),
+            Proven.FALLBACK: (FALLBACK, "proposition on τ", fell_back, counts[Total.FELL_BACK_BELOW_MARGIN]),
+        }
+        found += [parts for statement, parts in of_some.items() if statement in kind.proven]
     return tuple(Statement(name, source, rounds, failures, allowed) for name, source, rounds, failures in found)
 
 
-def _beyond(policy: str, horizon: float, counts: list[float], allowed: float) -> tuple[Statement, ...]:
-    """What docs/theory.md says of a policy; what is exact may never fail."""
+def _beyond(kind: type[Policy], horizon: float, counts: list[float], allowed: float) -> tuple[Statement, ...]:
+    """What docs/theory.md says of a rule; what is exact may never fail."""
     found = [Statement(IDENTITY, "Lemma 1", horizon, counts[Total.OFF_IDENTITY], 0.0)]
-    if policy == PRICED:
-        safe = counts[Total.SAFE]
-        found.append(
-            Statement(GIVEN_UP, "Lemma 3, and that the plan is the best", safe, counts[Total.ABOVE_BONUS], 0.0)
-        )
-        found.append(Statement(BOUNDED, "Theorem 3", safe, counts[Total.ABOVE_BOUND], allowed))
+    if kind.soft_floors:
+        safe, above_bonus = counts[Total.SAFE], counts[Total.ABOVE_BONUS]
+        of_some = {
+            Proven.GIVEN_UP: Statement(GIVEN_UP, "Lemma 3, and that the plan is the best", safe, above_bonus, 0.0),
+            Proven.BOUNDED: Statement(BOUNDED, "Theorem 3", safe, counts[Total.ABOVE_BOUND], allowed),
+        }
+        found += [counted for statement, counted in of_some.items() if statement in kind.proven]
     return tuple(found)
 
 

@@ -5,18 +5,19 @@ import math
 import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.coefficients import spread_over_arms
 from arcbandit.kernels.confidence import ByPair, radius_factor
-from arcbandit.kernels.program import NO_FLOOR, ByArm
+from arcbandit.kernels.program import NO_FLOOR
 from arcbandit.policies.learner import Outcome
 from arcbandit.policies.priced_lp import (
     LEAST_PRIOR,
+    ArmScratch,
     FloorScratch,
     PairScratch,
     count_factor,
     is_worth_a_try,
     least_count,
     worth_of,
+    write_arm_prices,
 )
 from arcbandit.policies.priced_lp import Total as PricedTotal
 from arcbandit.simulation.metrics import FloorTotal, Total
@@ -70,8 +71,8 @@ def is_held(learner, t):
     by_pair, available = learner.statistics.by_pair, learner.problem.available
     n_arms, n_contexts = available.shape
     least, factor = least_count(learner, t), count_factor(learner, t)
-    prices = learner.planner.workspace.by_arm[ByArm.DUAL_ROW]  # that no step of the simplex method needs now
-    spread_over_arms(learner.problem, learner.memory.scratch_by_floor[FloorScratch.PRICE], prices)
+    prices = learner.memory.scratch_by_arm[ArmScratch.PRICE]
+    write_arm_prices(learner, prices)
     for context in range(n_contexts):
         best = -np.inf
         for arm in range(n_arms):

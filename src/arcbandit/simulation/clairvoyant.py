@@ -9,13 +9,14 @@ import numpy as np
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.errors import InvalidInputError
 from arcbandit.instance import Instance
-from arcbandit.kernels.allocation import write_allocation
+from arcbandit.kernels.allocation import write_shares
+from arcbandit.kernels.basic_columns import least_share_of_pairs
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.elimination import factorise, is_peeled
 from arcbandit.kernels.evaluation import evaluate_shares
 from arcbandit.kernels.newsvendor import write_margins
-from arcbandit.kernels.planner import SoftPlace, basis_of, measures_now, set_leans
-from arcbandit.kernels.program import NO_FLOOR, ByContext, ByRow, PlanStatus, Program, Scalar
+from arcbandit.kernels.planner import SoftPlace, basis_of, give_basis, measures_now, set_leans
+from arcbandit.kernels.program import NO_FLOOR, PlanStatus, Program
 from arcbandit.kernels.scales import measure_scales
 from arcbandit.kernels.soft_floors import take_up
 from arcbandit.planning.solve import solve_checked
@@ -84,18 +85,6 @@ def write_means(learner, hope, means):
                 means[arm, context] += hope * noise_scale * math.sqrt(2.0 * math.log(1.0 + visits / n) / n)
 
 
-@kernel
-def least_share(basis, workspace):
-    """The least share of a pair of an evaluated basis; surpluses may be negative, for their floors are not asked."""
-    least = 1.0
-    for slot in range(basis.slot_arm.shape[0]):
-        context = basis.slot_context[slot]
-        if context >= 0:
-            least = min(least, workspace.by_row[ByRow.SLOT_VALUE, slot])
-            least = min(least, workspace.by_context[ByContext.KEY_SHARE, context])
-    return least
-
-
 @rare_kernel
 def solve_shares(learner, means, measures, floors):
     """Solve the equations of the told basis with these means, shape (K, C); return the least share, NaN if singular."""
@@ -121,7 +110,7 @@ def solve_shares(learner, means, measures, floors):
         and factorise(program, basis, workspace)
         and evaluate_shares(program, basis, is_peeled(workspace), workspace)
     ):
-        return least_share(basis, workspace)
+        return least_share_of_pairs(basis, workspace)  # surpluses may be negative, as their floors are not asked
     return np.nan
 
 
@@ -158,8 +147,7 @@ def solve_with_hope(learner, floors):
     if math.isnan(least):
         play_alike(available, learner.allocation)
         return Outcome.FELL_BACK.value
-    planner.workspace.scalars[Scalar.LEAST_SHARE] = 0.0  # shares are written as they are
-    write_allocation(basis_of(planner, SoftPlace.FIRST), False, planner.workspace, learner.allocation)
+    write_shares(basis_of(planner, SoftPlace.FIRST), False, planner.workspace, learner.allocation)
     lift_columns(available, learner.allocation)
     return Outcome.FELL_BACK.value
 
@@ -174,8 +162,7 @@ def solve_basis(learner, floors):
         means = learner.memory.scratch_by_pair[PairScratch.MEAN]
         write_means(learner, 0.0, means)
     if solve_shares(learner, means, measures_now(planner) or not all_played, floors) >= 0.0:
-        planner.workspace.scalars[Scalar.LEAST_SHARE] = 0.0
-        write_allocation(basis_of(planner, SoftPlace.FIRST), False, planner.workspace, learner.allocation)
+        write_shares(basis_of(planner, SoftPlace.FIRST), False, planner.workspace, learner.allocation)
         return Outcome.PLANNED.value
     return solve_with_hope(learner, floors)
 
@@ -298,10 +285,7 @@ class Clairvoyant(Policy):
         slots = basis.slot_context >= 0
         used[basis.slot_arm[slots], basis.slot_context[slots]] = True
         super().__init__(revenue_floors, context_probabilities, available=used, **settings)
-        planner = self.learner.planner
-        planner.key[SoftPlace.FIRST] = basis.key
-        planner.slot_arm[SoftPlace.FIRST] = basis.slot_arm
-        planner.slot_context[SoftPlace.FIRST] = basis.slot_context
+        give_basis(self.learner.planner, SoftPlace.FIRST, basis)
         if self.rows.by_floor is not None:
             self.learner.memory.by_floor[ByFloor.PRICE] = best.floors.prices
 

@@ -28,7 +28,7 @@ from arcbandit.simulation.device_kernels import (
     tuples_of,
 )
 from arcbandit.simulation.fold import N_BINS, FoldedEpochs, bins_in_use, cells_of, make_moments
-from arcbandit.simulation.loop import is_on_cadence, loop_of
+from arcbandit.simulation.loop import audits_soft_floors, is_on_cadence, loop_of
 from arcbandit.simulation.metrics import N_KINDS, N_TOTALS
 from arcbandit.simulation.world import World
 
@@ -80,8 +80,16 @@ def play_on_device(
     learner, rule = bound.learner, type(bound)
     n_rows = learner.problem.floors.shape[0]
     entries = entries_of({"world": world} | tuples_of(learner, window))
-    variants = {"on_cadence": is_on_cadence(learner), "fades": forgets(learner), "soft_floors": rule.soft_floors}
-    loop = loop_of(allocating_kernel(rule.allocate, learner), rule.learn, rule.plans, world.audited, **variants)
+    loop = loop_of(
+        allocating_kernel(rule.allocate, learner),
+        rule.learn,
+        rule.plans,
+        world.audited,
+        on_cadence=is_on_cadence(learner),
+        fades=forgets(learner),
+        soft_floors=rule.soft_floors,
+        audits_soft_floors=audits_soft_floors(rule),
+    )
     play = play_kernel(loop, tuple(field for field, _ in entries))
     shared = [
         cuda.to_device(value) if isinstance(value, np.ndarray) else value for field, value in entries if field.shared

@@ -24,7 +24,7 @@ from arcbandit.policies.learner import (
     set_next_plan,
     take_in_reward,
 )
-from arcbandit.policies.priced_lp import PricedLP
+from arcbandit.policies.proven import OF_SOFT_FLOORS
 from arcbandit.simulation.beyond import audit_identity, audit_priced
 from arcbandit.simulation.draws import Draws, draw_round
 from arcbandit.simulation.late import NOBODY, arrived, first_arrival, next_arrival, send
@@ -53,7 +53,7 @@ SHARED: bool = False
 PLANS: bool = False
 PLAYS_BASES: bool = False
 AUDITED: bool = False
-PRICED: bool = False
+AUDITS_SOFT_FLOORS: bool = False
 ON_CADENCE: bool = False
 DELAYED: bool = False
 FORGETS: bool = False
@@ -121,7 +121,7 @@ def rounds(world, learner, meters, stream, first, last, record, draws, numbers):
                 audit(world, learner, sigma, t, outcome, matched, regret, violation, meters)
         if AUDITED:
             audit_identity(world, learner.problem, learner.allocation, performance, meters)
-            if PRICED:
+            if AUDITS_SOFT_FLOORS:
                 audit_priced(world, learner, t, outcome, violation, meters)
         if DELAYED:
             send(world.late, here, context, arm, reward)
@@ -176,6 +176,7 @@ def loop_of(
     delayed: bool = False,
     fades: bool = False,
     soft_floors: bool = False,
+    audits_soft_floors: bool = False,
     shared_by: Any = None,
 ) -> Any:
     """The kernel `play_rounds(world, learner, meters, stream, first, last, record, draws, numbers)` of a rule.
@@ -191,12 +192,17 @@ def loop_of(
         PLANS=plans,
         PLAYS_BASES=plans and not soft_floors,
         AUDITED=audited,
-        PRICED=allocate is PricedLP.allocate,
+        AUDITS_SOFT_FLOORS=audits_soft_floors,
         ON_CADENCE=on_cadence,
         DELAYED=delayed,
         FORGETS=fades,
         **calling(allocate, shared_by)._asdict(),
     )
+
+
+def audits_soft_floors(rule: Any) -> bool:
+    """Whether an audit of a rule (a policy class) counts what is proven of rules with soft floors."""
+    return bool(rule.soft_floors) and not OF_SOFT_FLOORS.isdisjoint(rule.proven)
 
 
 def is_on_cadence(learner: Learner) -> bool:
@@ -217,8 +223,10 @@ def player_of(rule: Any, run: Run) -> Callable[..., None]:
     numbers = packed(run)
     world = run.world
     learner = run.learner
-    variants = (world.audited, is_on_cadence(learner), len(world.late) > 0, forgets(learner), rule.soft_floors)
-    of_loop = (allocating_kernel(rule.allocate, learner), rule.learn, rule.plans, *variants, kind_to_share(learner))
+    variants = (world.audited, is_on_cadence(learner), len(world.late) > 0, forgets(learner))
+    of_rule = (rule.soft_floors, audits_soft_floors(rule))
+    allocate = allocating_kernel(rule.allocate, learner)
+    of_loop = (allocate, rule.learn, rule.plans, *variants, *of_rule, kind_to_share(learner))
     compiled = _player(kind_of(run), len(packed(world)), *of_loop).compiled  # the learner comes after the world
 
     def play_stretch(first: int, last: int, epoch: int = run.stream.epoch, _kept: Run = run) -> None:

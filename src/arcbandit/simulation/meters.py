@@ -10,6 +10,7 @@ from arcbandit.kernels.confidence import ByPair, radius_factor
 from arcbandit.kernels.planner import (
     Place,
     basis_number,
+    is_saturated,
     keeps_unplayed,
     key_of_plan,
     least_value,
@@ -264,16 +265,6 @@ def width_of_row(arm_rows, row, by_pair, factor, allocation):
     return width
 
 
-@kernel
-def is_saturated(planner, row):
-    """Whether the plan meets a floor with equality: no slot of its basis holds the surplus of that row."""
-    saturated = True
-    for slot in range(planner.slot_arm.shape[1]):
-        arm, context = slot_of_plan(planner, Place.OWN, slot)
-        saturated = saturated and not (context < 0 and arm == row)
-    return saturated
-
-
 @rare_kernel
 def audit_floors(world, learner, factor, width, scale, meters):
     """Count a planned round in which a floor lacks more than its width, or w(t) is outside psi(width, I_t)."""
@@ -285,7 +276,7 @@ def audit_floors(world, learner, factor, width, scale, meters):
             of_row = width_of_row(learner.problem.arm_rows, row, learner.statistics.by_pair, factor, learner.allocation)
             short = short or -surplus > of_row + scale
             outside = outside or -surplus > width + scale
-            outside = outside or (surplus > width + scale and is_saturated(learner.planner, row))
+            outside = outside or (surplus > width + scale and is_saturated(learner.planner, Place.OWN.value, row))
     if short:
         meters.totals[Total.SHORTFALL_ABOVE_WIDTH] += 1.0
     if outside:

@@ -154,7 +154,8 @@ class PricedTwin:
             few = self.available & (self.n < self.count_floor * math.log(1 + t) ** 2)
             few &= worth[:, None] * (mean + self.count_reach * full) >= best
             for column in np.flatnonzero(few.any(axis=0)):
-                played_plan[:, column] = few[:, column] / few[:, column].sum()
+                held = few[:, column] / few[:, column].sum()
+                played_plan[:, column] += self.part * (held - played_plan[:, column])
         return played_plan
 
     def margins(self, prices, first, cost, n, t):
@@ -162,6 +163,7 @@ class PricedTwin:
         if t > 200 and t - self.moved < 2:
             return
         share = 1 - (1 - self.memory) ** max(1, t - self.moved)
+        self.part = 2 / max(2, t - self.moved)  # of the rounds, in which pairs with few plays are played
         self.moved = t
         self.average_cost += share * (cost - self.average_cost)
         self.average_plan += share * (first - self.average_plan)

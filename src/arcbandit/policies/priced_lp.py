@@ -497,8 +497,8 @@ def has_few(learner, least):
 
 
 @kernel
-def hold_counts(learner, t, least):
-    """In contexts with pairs that have too few plays, and could be worth one, play one of these.
+def hold_counts(learner, t, least, part):
+    """In contexts with pairs that have too few plays, and could be worth one, play one of these in a part of rounds.
 
     Too few are less than `least`. A pair could be worth a play if, with `count_reach` confidence radii added, it is
     worth as much at the first program's prices as any other is by its mean.
@@ -522,7 +522,8 @@ def hold_counts(learner, t, least):
         for arm in range(n_arms if count > 0 else 0):
             held = available[arm, context] and by_pair[ByPair.PULLS, arm, context] < least
             held = held and is_worth_a_try(learner, prices, arm, context, best, factor)
-            allocation[arm, context] = 1.0 / count if held else 0.0
+            allocation[arm, context] *= 1.0 - part
+            allocation[arm, context] += part / count if held else 0.0
 
 
 @kernel
@@ -541,7 +542,10 @@ def allocate(learner, context, t, stream):
         return Outcome.STOOD_STILL.value | explore(learner)
     moves = t <= ROUNDS_TO_SHRINK or t - memory.totals[Total.MOVED] >= ROUNDS_PER_MOVE
     share = 0.0
+    part = 1.0
     if moves:
+        # A plan that stands for many rounds does not play what has too few plays in all of them.
+        part = ROUNDS_PER_MOVE / max(t - memory.totals[Total.MOVED], ROUNDS_PER_MOVE)
         share = share_of_round(learner, t)
         keep_plan(learner, share)
     cost = 0.0
@@ -555,7 +559,7 @@ def allocate(learner, context, t, stream):
     if moves and dials.count_floor > 0.0 and learner.progress[Progress.ALL_PLAYED] != 0:
         least = least_count(learner, t)
         if has_few(learner, least):
-            hold_counts(learner, t, least)
+            hold_counts(learner, t, least, part)
     return outcome
 
 

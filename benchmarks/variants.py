@@ -28,6 +28,7 @@ from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.priced_lp import (
     BONUS_HEAD_START,
     MEAN_HEAD_START,
+    MOST_SHORTFALL_PRICE,
     ByFloor,
     FloorScratch,
     PairScratch,
@@ -231,6 +232,12 @@ def write_bonus_that_fades(learner, t, exploration, dearest, whole):
                 scratch[PairScratch.BONUS, arm, context] = factor_here * math.sqrt(max(square, 0.0))
 
 
+@kernel
+def one_price(t):
+    """M of the first round, in every round."""
+    return MOST_SHORTFALL_PRICE
+
+
 class Variant(NamedTuple):
     """A rule to be compared with PricedLP, and its dials."""
 
@@ -274,6 +281,7 @@ def variants() -> dict[str, Variant]:
             "three times beyond 4, up to two plays", varied(write_reach=bound(kernel, write_reach_of_fewer))
         ),
         "fades": Variant("a reach of prices that fades with plays", varied(write_bonus=fades)),
+        "one-price": Variant("a missed floor costs the same in every round", varied(shortfall_price=one_price)),
         "no-counts": Variant("no count floor", priced_lp.allocate, {"count_floor": 0.0}),
     }
 

@@ -67,7 +67,8 @@ def test_the_demo_serves_visitors_and_stops_at_ctrl_c(tmp_path):
             while time.monotonic() < deadline:
                 told = re.findall(r'arcbandit_events_total{event="(\w+)"} (\S+)', client.get("/metrics").text)
                 counts = {event: float(count) for event, count in told}
-                if min(counts[event] for event in ("decisions_repeated", "rewards_repeated")) > 0:
+                repeated = min(counts[event] for event in ("decisions_repeated", "rewards_repeated"))
+                if repeated > 0 and counts["rewards_counted"] > 30:
                     break
                 time.sleep(0.1)
             assert counts["decisions"] > counts["rewards_counted"] > 30

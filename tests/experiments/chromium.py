@@ -49,6 +49,10 @@ def find_chromium():
     return found
 
 
+class Navigated(AssertionError):
+    """The page that was asked has made room for another."""
+
+
 class Chromium:
     """One tab. `messages` are what its console and its errors said."""
 
@@ -105,6 +109,8 @@ class Chromium:
         while True:
             answer = self._next(method, deadline)
             if answer.get("id") == self._last:
+                if "navigated" in answer.get("error", {}).get("message", ""):
+                    raise Navigated(answer)
                 assert "error" not in answer, answer
                 return answer["result"]
 
@@ -131,7 +137,7 @@ class Chromium:
         self.ask("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.ask("Page.navigate", url=address)
         deadline = time.monotonic() + PATIENCE
-        while self.look("[location.href, document.readyState]") != [address, "complete"]:
+        while self.look_now("[location.href, document.readyState]") != [address, "complete"]:
             assert time.monotonic() < deadline, "the page did not load"
             time.sleep(0.05)
 
@@ -140,6 +146,13 @@ class Chromium:
         found = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
+
+    def look_now(self, expression):
+        """The same, or None if another page came in its place while it was looked at: whoever waits looks again."""
+        try:
+            return self.look(expression)
+        except Navigated:
+            return None
 
     def point(self, x, y, *, press=False):
         """Move the pointer there and, if asked, press its button."""

@@ -120,7 +120,7 @@ class Tab(Chromium):
     def until(self, condition):
         """Wait until an expression is true."""
         deadline = time.monotonic() + PATIENCE
-        while not self.look(f"Boolean({condition})"):
+        while not self.look_now(f"Boolean({condition})"):
             assert time.monotonic() < deadline, f"it did not come true: {condition}"
             time.sleep(0.05)
 

@@ -46,7 +46,7 @@ def minimised(prices, errors, weight):
     return found.fun, found.x * errors
 
 
-@pytest.mark.parametrize("case", each_of(range(40), range(1_000)))
+@pytest.mark.parametrize("case", each_of((*range(40), 689, 868, 954), range(1_000)))
 def test_the_least_cost_is_that_of_a_direct_search(case):
     """To nine digits, for one floor to six, cheap ones and dear ones, at any weight."""
     random = np.random.default_rng([7, case])
@@ -64,7 +64,7 @@ def test_the_least_cost_is_that_of_a_direct_search(case):
 
 
 @pytest.mark.parametrize("price", [1e-3, 0.3, 1.0, 40.0, 1e4])
-@pytest.mark.parametrize("weight", [1e-2, 1.0, 1e3])
+@pytest.mark.parametrize("weight", [1e-9, 1e-2, 1.0, 1e3])
 def test_one_floor_has_the_newsvendor_s_margin(price, weight):
     """Phi(z) = v / (v + a), and the cost is (v + a) phi(z) se."""
     found = least_cost(np.array([price]), np.array([0.5]), weight)
@@ -160,7 +160,7 @@ def test_a_horizon_must_be_a_number_of_rounds(horizon):
         analyse(nu()).learning_limit(horizon)
 
 
-@pytest.mark.parametrize("weight", [0, -1.0, 1e-8, math.nan, math.inf, "1", True])
+@pytest.mark.parametrize("weight", [0, -1.0, math.nan, math.inf, "1", True])
 def test_a_weight_must_be_a_positive_number(weight):
     with pytest.raises(InvalidInputError, match="violation_weight must be"):
         analyse(nu()).learning_limit(HORIZON, weight)

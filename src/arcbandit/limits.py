@@ -29,7 +29,6 @@ Floats = NDArray[np.float64]
 NORMAL = NormalDist()
 WIDEST = 37.0  # standard deviations: beyond, the probability of a tail is not a normal float
 HALVINGS = 200
-LEAST_WEIGHT = 1e-4  # below, the probability that a floor is met is too close to 0 for its margin to have all digits
 NO_PRICE = 1e-9  # a price, or a reduced cost over what its context is worth, that is zero
 
 
@@ -69,31 +68,42 @@ def least_cost(prices: Floats, errors: Floats, weight: float) -> LeastCost:
     """The least of E[(sum_k a_k s_k)_+ + v sum_k (-s_k)_+] over margins m, where s_k ~ N(m_k, errors_k^2).
 
     The best margins satisfy v P(s_k < 0) = a_k P(sum_j a_j s_j > 0): with q for the last probability, that is one
-    equation for one unknown, whose two sides cross once.
+    equation for one unknown, whose two sides cross once. The unknown is chosen so that no probability next to 1 decides
+    it, which has no digits to tell a tail by: the margin of the dearest floor if that costs more than a violation,
+    otherwise that of the sum.
     """
     if len(prices) == 0:
         return LeastCost(0.0, 0.0, 0.0, np.zeros(0))
     spread = math.sqrt(float(((prices * errors) ** 2).sum()))
-    shares = [(float(price) / weight, float(price * error)) for price, error in zip(prices, errors, strict=True)]
-    # u is the quantile of q, and sum_j a_j m_j is u standard deviations of the sum. As u rises, the margins that its q
-    # asks for fall. q is less than 1, and so is each a_k q / v.
+    odds = prices / weight
+    margins_at = _margins_by_dearest if odds.max() > 1.0 else _margins_by_sum
+    # As the unknown rises, one side of the equation rises and the other falls.
     low, high = -WIDEST, WIDEST
-    dearest = max(price for price, _ in shares)
-    if dearest > 1.0:
-        high = min(high, _quantile(1.0 / dearest))
     for _ in range(HALVINGS):
-        u = 0.5 * (low + high)
-        q = _probability(u)
-        if sum(-_quantile(price * q) * part for price, part in shares) > spread * u:
-            low = u
+        z, u = margins_at(odds, 0.5 * (low + high))
+        if float((prices * errors * z).sum()) < spread * u:
+            low = 0.5 * (low + high)
         else:
-            high = u
-    u = 0.5 * (low + high)
-    z = np.array([-_quantile(price * _probability(u)) for price, _ in shares])
+            high = 0.5 * (low + high)
+    z, _ = margins_at(odds, 0.5 * (low + high))
     # The sum's own margin is that of the parts, even where u is known to fewer digits than they are.
     regret = _mean_above(float((prices * errors * z).sum()) / spread) * spread
     violation = sum(_mean_above(-value) * error for value, error in zip(z.tolist(), errors.tolist(), strict=True))
     return LeastCost(regret + weight * violation, regret, violation, z * errors)
+
+
+def _margins_by_dearest(odds: Floats, dearest: float) -> tuple[Floats, float]:
+    """Margins of all floors and of the sum, in standard deviations, if that of the dearest floor is `dearest`."""
+    met = _probability(dearest)
+    shares = odds / odds.max()
+    z = [-_quantile(share * _probability(-dearest), (1.0 - share) + share * met) for share in shares.tolist()]
+    return np.array(z), _quantile(_probability(-dearest) / float(odds.max()))
+
+
+def _margins_by_sum(odds: Floats, falling: float) -> tuple[Floats, float]:
+    """Margins of all floors and of the sum, in standard deviations, if that of the sum is minus `falling`."""
+    q = _probability(-falling)
+    return np.array([-_quantile(each * q) for each in odds.tolist()]), -falling
 
 
 def _probability(value: float) -> float:
@@ -101,11 +111,13 @@ def _probability(value: float) -> float:
     return 0.5 * math.erfc(-value * math.sqrt(0.5))
 
 
-def _quantile(probability: float) -> float:
-    """The quantile of a standard normal, within WIDEST."""
+def _quantile(probability: float, rest: float | None = None) -> float:
+    """The quantile of a standard normal, within WIDEST; `rest` is what is left to 1, if that is known to more digits."""
+    if rest is not None and rest < probability:
+        return -_quantile(rest)
     if probability <= 0.0:
         return -WIDEST
-    return WIDEST if probability >= 1.0 else NORMAL.inv_cdf(probability)
+    return WIDEST if probability >= 1.0 else max(NORMAL.inv_cdf(probability), -WIDEST)
 
 
 def _mean_above(value: float) -> float:
@@ -117,8 +129,6 @@ def learning_limit(instance: Instance, horizon: float, violation_weight: float) 
     """2 sigma G sqrt(T) of an instance; raise where it does not hold, or is not known."""
     rounds = whole("horizon", horizon, 1, LONGEST_HORIZON)
     weight = positive("violation_weight", violation_weight)
-    if weight < LEAST_WEIGHT:
-        raise InvalidInputError(f"violation_weight must be at least {LEAST_WEIGHT:g}, got {violation_weight}.")
     best = plan(instance, on_infeasible="least_shortfall")
     if best.status == PlanStatus.INFEASIBLE:
         conflicting = tuple(instance.floors.names[row] for row in best.conflicting_floors)

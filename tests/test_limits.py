@@ -160,7 +160,7 @@ def test_a_horizon_must_be_a_number_of_rounds(horizon):
         analyse(nu()).learning_limit(horizon)
 
 
-@pytest.mark.parametrize("weight", [0, -1.0, math.nan, math.inf, "1", True])
+@pytest.mark.parametrize("weight", [0, -1.0, 1e-300, math.nan, math.inf, "1", True])
 def test_a_weight_must_be_a_positive_number(weight):
     with pytest.raises(InvalidInputError, match="violation_weight must be"):
         analyse(nu()).learning_limit(HORIZON, weight)

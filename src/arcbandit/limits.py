@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 NORMAL = NormalDist()
 WIDEST = 37.0  # standard deviations: beyond, the probability of a tail is not a normal float
 HALVINGS = 200
+LEAST_WEIGHT = 1e-200  # below, margins are wider than WIDEST
 NO_PRICE = 1e-9  # a price, or a reduced cost over what its context is worth, that is zero
 
 
@@ -112,7 +113,7 @@ def _probability(value: float) -> float:
 
 
 def _quantile(probability: float, rest: float | None = None) -> float:
-    """The quantile of a standard normal, within WIDEST; `rest` is what is left to 1, if that is known to more digits."""
+    """The quantile of a standard normal, within WIDEST; `rest` is what is left to 1, if more digits of it are known."""
     if rest is not None and rest < probability:
         return -_quantile(rest)
     if probability <= 0.0:
@@ -129,6 +130,8 @@ def learning_limit(instance: Instance, horizon: float, violation_weight: float) 
     """2 sigma G sqrt(T) of an instance; raise where it does not hold, or is not known."""
     rounds = whole("horizon", horizon, 1, LONGEST_HORIZON)
     weight = positive("violation_weight", violation_weight)
+    if weight < LEAST_WEIGHT:
+        raise InvalidInputError(f"violation_weight must be at least {LEAST_WEIGHT:g}, got {violation_weight}.")
     best = plan(instance, on_infeasible="least_shortfall")
     if best.status == PlanStatus.INFEASIBLE:
         conflicting = tuple(instance.floors.names[row] for row in best.conflicting_floors)

@@ -148,7 +148,8 @@ def test_a_rule_that_would_be_linear_is_not():
 )
 @pytest.mark.parametrize("delay", each_of([None], [None, Delay(mean=10, lost=0.1)]))
 def test_the_loop_keeps_the_ledger_as_a_policy_at_work_does(policy, delay):
-    task = make_task(policy, GROUPED, 1000, delay=delay)
+    # With rewards that come late it takes longer until the ledger is spent.
+    task = make_task(policy, GROUPED, 1000 if delay is None else 3000, delay=delay)
     bound, twin = play_beside(task)
     assert (bound.learner.ledger.account == twin.decider.learner.ledger.account).all()
     if policy is STUBBORN:

@@ -198,20 +198,10 @@ def write_reach_by_variance(learner, t):
 # What else radii could be: logarithms that count three times for fewer plays, and a reach of prices that fades.
 
 
-def write_reach_of_fewer(learner, t):
-    """2 (L + 2 h (L - 4)_+) / n, with h = 1 up to two plays."""
-    by_pair, scratch = learner.statistics.by_pair, learner.memory.scratch_by_pair
-    n_arms, n_contexts = learner.allocation.shape
-    for context in range(n_contexts):
-        rewards = 0.0
-        for arm in range(n_arms):
-            rewards += by_pair[ByPair.PULLS, arm, context]
-        seen = max(learner.statistics.context_counts[context], min(rewards, t))
-        for arm in range(n_arms):
-            inverse = scratch[PairScratch.INVERSE, arm, context]
-            logarithm = math.log(1.0 + seen * inverse)
-            logarithm += 2.0 * max(logarithm - 4.0, 0.0) * min(2.0 * inverse, 1.0)
-            scratch[PairScratch.REACH, arm, context] = 2.0 * logarithm * inverse
+@kernel
+def counted_of_fewer(logarithm, inverse):
+    """L + 2 h (L - 4)_+, with h = 1 up to two plays."""
+    return logarithm + 2.0 * max(logarithm - 4.0, 0.0) * min(2.0 * inverse, 1.0)
 
 
 def write_bonus_that_fades(learner, t, exploration, dearest, whole):
@@ -277,9 +267,7 @@ def variants() -> dict[str, Variant]:
         "variances": Variant("radii by each pair's own variance", varied(write_reach=by_variance), learn=learn_squares),
         "once": Variant("no logarithm counts twice", varied(LEFT_ALONE=math.inf)),
         "twice": Variant("logarithms count twice whatever the plays", varied(FEW_PLAYS=math.inf)),
-        "fewer": Variant(
-            "three times beyond 4, up to two plays", varied(write_reach=bound(kernel, write_reach_of_fewer))
-        ),
+        "fewer": Variant("three times beyond 4, up to two plays", varied(counted=counted_of_fewer)),
         "fades": Variant("a reach of prices that fades with plays", varied(write_bonus=fades)),
         "one-price": Variant("a missed floor costs the same in every round", varied(shortfall_price=one_price)),
         "no-counts": Variant("no count floor", priced_lp.allocate, {"count_floor": 0.0}),

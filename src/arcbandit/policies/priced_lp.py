@@ -197,10 +197,14 @@ def write_floors(learner):
 
 
 @kernel
-def write_reach(learner, t):
-    """Write 2 (L + h (L - LEFT_ALONE)_+) / n of the pairs, in contexts where N or n moved.
+def counted(logarithm, inverse):
+    """L + h (L - LEFT_ALONE)_+, where h is 1 of a pair with at most FEW_PLAYS plays, beyond that FEW_PLAYS / n."""
+    return logarithm + max(logarithm - LEFT_ALONE, 0.0) * min(FEW_PLAYS * inverse, 1.0)
 
-    L is log(1 + N / n), and h is 1 of a pair with at most FEW_PLAYS plays, beyond that FEW_PLAYS / n.
+
+@kernel
+def write_reach(learner, t):
+    """Write 2 / n times what log(1 + N / n) counts for, of the pairs of contexts where N or n moved.
 
     N are the visits of a context or, where rewards came without a decision, as those of a log, at least these. A prior
     counts for pulls that nobody made; no context has more rewards than there were rounds.
@@ -222,9 +226,7 @@ def write_reach(learner, t):
             scratch[PairScratch.REACH_PRIOR, 0, context] = prior
             for arm in range(n_arms):
                 inverse = inverses[arm, context]
-                logarithm = math.log(1.0 + seen * inverse)
-                logarithm += max(logarithm - LEFT_ALONE, 0.0) * min(FEW_PLAYS * inverse, 1.0)
-                reach[arm, context] = 2.0 * logarithm * inverse
+                reach[arm, context] = 2.0 * counted(math.log(1.0 + seen * inverse), inverse) * inverse
 
 
 @kernel

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from arcbandit.compilation.compile import entry_kernel
 from arcbandit.kernels.evaluation import evaluate_again
@@ -6,7 +7,7 @@ from arcbandit.kernels.planning import open_rows
 from arcbandit.kernels.program import Basis, ByRow, Column, Count, PlanStatus, make_basis
 from arcbandit.kernels.scales import measure_scales
 from arcbandit.kernels.simplex import is_optimal, replace, simplex
-from arcbandit.kernels.starts import crash_basis
+from arcbandit.kernels.starts import MANY_PAIRS, crash_basis
 from arcbandit.planning import assemble_program
 from tests.kernels.workspaces import workspace_for
 
@@ -22,7 +23,7 @@ def run_simplex(program, basis, workspace, allocation):
     """From the crash basis to the end."""
     measure_scales(program, True, workspace)
     open_rows(workspace, 0)
-    crash_basis(program, basis)
+    crash_basis(program, basis, workspace)
     return simplex(program, basis, program.available, 1.0, 0.0, True, False, False, workspace, allocation)
 
 
@@ -86,6 +87,32 @@ def test_every_pivot_is_counted():
         workspace = workspace_for(program)
         assert run_simplex(program, make_basis(1, 2), workspace, np.zeros((2, 1))) == PlanStatus.OPTIMAL
         assert workspace.counts[Count.PIVOTS] == pivots
+
+
+@pytest.mark.parametrize("groups", [False, True], ids=["arms", "groups"])
+def test_pairs_that_are_all_alike_take_few_pivots_if_there_are_many(groups):
+    """So they are before the first reward. One arm may be unavailable in half of the contexts, another ask for much."""
+    n_arms, n_contexts = 25, 100
+    floors = np.full(n_arms, 0.4 * n_contexts / n_arms)
+    floors[3] = 20.0
+    rows = [[1 + arm] for arm in range(n_arms)]
+    if groups:
+        floors = np.append(floors, 30.0)
+        rows = [[1 + arm, n_arms + 1 if arm % 2 else 0] for arm in range(n_arms)]
+    alike = np.ones((n_arms, n_contexts))
+    program = assemble_program(alike, alike, floors, rows)
+    assert program.available.size > MANY_PAIRS
+    program.available[7, ::2] = False
+    workspace, allocation = workspace_for(program), np.zeros((n_arms, n_contexts))
+    assert run_simplex(program, make_basis(n_contexts, len(floors)), workspace, allocation) == PlanStatus.OPTIMAL
+    assert workspace.counts[Count.PIVOTS] <= n_arms
+
+
+def test_of_few_pairs_that_are_alike_the_first_arm_is_the_start():
+    """Plays recorded long ago are the same bit for bit only as long as this stays."""
+    workspace, basis = workspace_for(SMALL), make_basis(2, 2)
+    assert run_simplex(SMALL, basis, workspace, np.zeros((2, 2))) == PlanStatus.OPTIMAL
+    assert basis.key.tolist() == [0, 0]
 
 
 def test_a_basis_stays_optimal_until_an_open_pair_or_a_surplus_gains_or_a_share_is_negative():

@@ -1,8 +1,11 @@
 """Choosing the column that enters the basis in a primal step, by its reduced cost."""
 
+import numpy as np
+
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.bounds import FEW_PAIRS, refresh_bounds, set_bound_of_context, take_in_pair
-from arcbandit.kernels.marks import ONE_ARM, UNCHANGED
+from arcbandit.kernels.keys import FEW_CONTEXTS
+from arcbandit.kernels.marks import BLOCK, ONE_ARM, UNCHANGED, is_marked
 from arcbandit.kernels.program import PRICING_TOLERANCE, ByContext, ByRow, Column, Order
 from arcbandit.kernels.reduced_costs import (
     key_value_beyond_rounding,
@@ -32,15 +35,21 @@ def best_of_few(program, basis, allowed, weight, workspace):
 
 
 @kernel
-def best_pair(program, basis, allowed, weight, workspace):
-    """The nonbasic pair of largest reduced cost: (reduced cost, arm, context), reduced cost 0 if none improves."""
-    if allowed.size <= FEW_PAIRS:
-        return best_of_few(program, basis, allowed, weight, workspace)
-    off = refresh_bounds(program, basis, allowed, weight, workspace)
-    best = 0.0
-    chosen = -1
-    where = -1
-    for context in range(basis.key.shape[0]):
+def is_in_doubt(program, basis, weight, off, first, last, workspace):
+    """Whether `best_among` is to look at one of the contexts from `first` up to but not including `last`."""
+    found = False
+    for context in range(np.uint64(first), np.uint64(last)):
+        value = value_of_key(program, basis, weight, context, workspace)
+        bound = workspace.by_context[ByContext.VALUE_BOUND, context] + off
+        found |= value <= bound
+    return found or is_marked(program.changed, first, last)
+
+
+@kernel
+def best_among(program, basis, allowed, weight, off, first, last, so_far, workspace):
+    """The better of the pair `so_far` and the best one of the contexts from `first` up to but not including `last`."""
+    best, chosen, where = so_far
+    for context in range(first, last):
         if program.changed[context] >= ONE_ARM:
             take_in_pair(program, basis, allowed, weight, context, workspace)
         value = value_of_key(program, basis, weight, context, workspace)
@@ -52,6 +61,23 @@ def best_pair(program, basis, allowed, weight, workspace):
                 chosen = arm
                 where = context
     return best, chosen, where
+
+
+@kernel
+def best_pair(program, basis, allowed, weight, workspace):
+    """The nonbasic pair of largest reduced cost: (reduced cost, arm, context), reduced cost 0 if none improves."""
+    if allowed.size <= FEW_PAIRS:
+        return best_of_few(program, basis, allowed, weight, workspace)
+    off = refresh_bounds(program, basis, allowed, weight, workspace)
+    best = (0.0, -1, -1)
+    n_contexts = basis.key.shape[0]
+    if n_contexts <= FEW_CONTEXTS:
+        return best_among(program, basis, allowed, weight, off, 0, n_contexts, best, workspace)
+    for first in range(0, n_contexts, BLOCK):
+        last = min(first + BLOCK, n_contexts)
+        if is_in_doubt(program, basis, weight, off, first, last, workspace):
+            best = best_among(program, basis, allowed, weight, off, first, last, best, workspace)
+    return best
 
 
 @rare_kernel

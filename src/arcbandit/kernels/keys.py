@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from arcbandit.compilation.compile import kernel
-from arcbandit.kernels.marks import UNCHANGED
+from arcbandit.kernels.marks import BLOCK, UNCHANGED, is_marked
 from arcbandit.kernels.program import ByArm, ByContext, Count
 
 FEW_CONTEXTS = 64  # up to here it is faster to look up all keys than to keep sums over them
@@ -33,6 +33,15 @@ def add_key(program, arm, context, workspace):
 
 
 @kernel
+def is_key(basis, arm, first, last):
+    """Whether the arm is the key of a context from `first` up to but not including `last`."""
+    found = False
+    for context in range(np.uint64(first), np.uint64(last)):
+        found |= basis.key[context] == arm
+    return found
+
+
+@kernel
 def look_up_keys(program, basis, workspace):
     """Bring what is kept of the keys up to date: their coefficients per context and the sums of these per arm.
 
@@ -50,13 +59,19 @@ def look_up_keys(program, basis, workspace):
             add_key(program, key, context, workspace)
         workspace.counts[Count.KEYS_KEPT] = 1
         return
-    for context in range(n_contexts):
-        if program.changed[context] != UNCHANGED:
-            revenue_sum[look_up_key(program, basis, context, workspace)] = np.nan
+    for first in range(0, n_contexts, BLOCK):
+        last = min(first + BLOCK, n_contexts)
+        if is_marked(program.changed, first, last):
+            for context in range(first, last):
+                if program.changed[context] != UNCHANGED:
+                    revenue_sum[look_up_key(program, basis, context, workspace)] = np.nan
     for arm in range(revenue_sum.shape[0]):
         if math.isnan(revenue_sum[arm]):
             revenue_sum[arm] = 0.0
             root_sum[arm] = 0.0
-            for context in range(n_contexts):
-                if basis.key[context] == arm:
-                    add_key(program, arm, context, workspace)
+            for first in range(0, n_contexts, BLOCK):
+                last = min(first + BLOCK, n_contexts)
+                if is_key(basis, arm, first, last):
+                    for context in range(first, last):
+                        if basis.key[context] == arm:
+                            add_key(program, arm, context, workspace)

@@ -13,6 +13,10 @@ CHANGED = 1  # several pairs, or one that a byte cannot name; True is the same m
 ONE_ARM = 2  # this much more than the arm whose pair is the only one that changed
 MOST_NAMED = 256 - ONE_ARM  # arms that can be named
 
+# Contexts that are first asked together whether any of them needs to be looked at. Their numbers are unsigned in such
+# loops: a number that may be below zero would count from the end, and that keeps a processor from several at once.
+BLOCK = 32
+
 MARK = np.uint8  # a thread of a GPU has no memory for more
 
 
@@ -27,3 +31,12 @@ def mark_pair(changed, arm, context):
     mark = arm + ONE_ARM if arm < MOST_NAMED else CHANGED
     is_first = (changed[context] == UNCHANGED) | (changed[context] == mark)
     changed[context] = mark if is_first else CHANGED
+
+
+@kernel
+def is_marked(changed, first, last):
+    """Whether something changed in a context from `first` up to but not including `last`."""
+    marks = 0
+    for context in range(np.uint64(first), np.uint64(last)):
+        marks |= changed[context]
+    return marks != UNCHANGED

@@ -145,7 +145,7 @@ def search_plan(program, basis, least_shortfall, owner, resume, evaluated, works
     failures = 0
     allowed = program.available
     for _ in range(ATTEMPTS):
-        if not warm and not crash_basis(program, basis):
+        if not warm and not crash_basis(program, basis, workspace):
             return PlanStatus.INFEASIBLE
         if stage == FALL_SHORT_LEAST:
             open_rows(workspace, 1)

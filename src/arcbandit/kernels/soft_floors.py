@@ -133,7 +133,7 @@ def search_softly(program, basis, price, workspace, allocation):
         counts[Count.KEYS_KEPT] = 0
         workspace.elimination[Elimination.KEPT] = 0
         if attempt == 1:
-            if not crash_basis(program, basis):
+            if not crash_basis(program, basis, workspace):
                 return PlanStatus.INFEASIBLE
             start_short(program, basis)
         elif not (is_usable_softly(program, basis) and leave_no_negative(program, basis, price, workspace, allocation)):

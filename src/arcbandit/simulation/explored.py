@@ -1,8 +1,8 @@
 """What a plan earns while pairs are unplayed, in problems of many pairs: the same sums as over every pair, but faster.
 
 Contexts with unplayed arms play these alike, so what they earn changes only when one of these arms is played. It is
-kept context by context, so that the sums of many arms are added up side by side. Each arm's sum is over contexts in
-order, as it would be without: the sums are the same to the last bit.
+kept context by context, so that the sums of many arms are added up side by side, and only from the first context on
+that changed. Each arm's sum is over contexts in order, as it would be without: the sums are the same to the last bit.
 """
 
 from typing import NamedTuple
@@ -13,6 +13,8 @@ from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.planner import key_of_plan, slot_of_plan
 from arcbandit.kernels.unplayed import unplayed_arms
 
+BLOCK = 32  # contexts
+
 
 class Explored(NamedTuple):
     """What is kept between rounds, and scratch space."""
@@ -20,6 +22,7 @@ class Explored(NamedTuple):
     revenues: np.ndarray  # float64, shape (C, K): what a pair earns in expectation, in contexts with unplayed arms
     counts: np.ndarray  # int32, shape (C,): how many unplayed arms there were when the context's revenues were written
     by_arm: np.ndarray  # float64, shape (K,)
+    sums: np.ndarray  # float64, shape (B, K): what each arm earns in the contexts before each block of contexts
     first_slot: np.ndarray  # int32, shape (C,): a slot of the context, -1 if there is none
     next_slot: np.ndarray  # int32, shape (M,): another slot of the same context, likewise
 
@@ -30,6 +33,7 @@ def make_explored(n_arms: int, n_contexts: int, n_rows: int) -> Explored:
         revenues=np.zeros((n_contexts, n_arms)),
         counts=np.zeros(n_contexts, dtype=np.int32),
         by_arm=np.zeros(n_arms),
+        sums=np.zeros((1 + (n_contexts - 1) // BLOCK, n_arms)),
         first_slot=np.full(n_contexts, -1, dtype=np.int32),
         next_slot=np.full(n_rows, -1, dtype=np.int32),
     )
@@ -63,14 +67,31 @@ def add_side_by_side(amounts, sums):
         sums[place] += amounts[place]
 
 
+@kernel
+def unchanged_blocks(unplayed, explored):
+    """How many blocks come before the first context that earns something else than when sums were last written."""
+    n_contexts = explored.counts.shape[0]
+    for first in range(0, n_contexts, BLOCK):
+        for context in range(first, min(first + BLOCK, n_contexts)):
+            count = unplayed_arms(unplayed, context)
+            if count == 0 or count != explored.counts[context]:
+                return first // BLOCK
+    return explored.sums.shape[0]
+
+
 @rare_kernel
 def add_up_by_arm(world, planner, unplayed, place, allocation, explored):
     """Write what each arm earns by a plan in which contexts with unplayed arms play these alike."""
-    by_arm = explored.by_arm
-    for arm in range(by_arm.shape[0]):
-        by_arm[arm] = 0.0
+    by_arm, sums = explored.by_arm, explored.sums
     link_slots(planner, place, explored)
-    for context in range(explored.counts.shape[0]):
+    # The sums before the first block are zero. All of the last block is added up again even if nothing changed.
+    block = min(unchanged_blocks(unplayed, explored), sums.shape[0] - 1)
+    for arm in range(by_arm.shape[0]):
+        by_arm[arm] = sums[block, arm]
+    for context in range(block * BLOCK, explored.counts.shape[0]):
+        if context % BLOCK == 0:
+            for arm in range(by_arm.shape[0]):
+                sums[context // BLOCK, arm] = by_arm[arm]
         count = unplayed_arms(unplayed, context)
         if count > 0:
             if count != explored.counts[context]:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ LARGE_SHAPES = SHAPES[2:]  # where memory by pair, and growth with their number,
 CAUTION = {"olp": 1.0, "oplp": -1.0}
 EPOCHS = 8
 EXPLORING_ROUNDS = 200  # per turn: far fewer than there are pairs
+FIRST_ROUNDS = 100
 LONG_HORIZON = 10_000_000
 
 
@@ -349,6 +350,33 @@ def online_steady(n_arms: int, n_contexts: int, turns: int) -> Outcome:
     return Outcome(own, details={"pairs": n_arms * n_contexts, "per_second": 1.0 / Spread.of(own).median})
 
 
+def first_rounds(name: str, n_arms: int, n_contexts: int, turns: int) -> Outcome:
+    """The first rounds of a policy from Python: their mean time, and the longest decision."""
+    instance = steady_instance(n_arms, n_contexts)
+    means = instance.mean_rewards.tolist()
+    rng = np.random.default_rng([n_arms, n_contexts, 2])
+    contexts = rng.integers(n_contexts, size=FIRST_ROUNDS).tolist()
+    longest: list[float] = []
+
+    def ours(turn: int) -> float:
+        learner: Any = policy(name).kind(
+            instance.revenue_floors, instance.context_probabilities, noise_scale=instance.noise_scale
+        )
+        whole = 0.0
+        slowest = 0.0
+        for context in contexts:
+            start = perf_counter()
+            arm = learner.decide(context).arm
+            slowest = max(slowest, perf_counter() - start)
+            learner.update(context, arm, means[arm][context])
+            whole += perf_counter() - start
+        longest.append(slowest)
+        return whole / FIRST_ROUNDS
+
+    (own,) = take_turns([ours], turns)
+    return Outcome(own, details={"pairs": instance.n_pairs, "seconds_of_longest_decision": max(longest[1:])})
+
+
 def two_threads(turns: int) -> Outcome:
     """Eight epochs on nu by two threads, and the same by one."""
     instance = nu()
@@ -526,6 +554,17 @@ WORKLOADS = (
         turns=5,
         quick_turns=2,
         requirement=Requirement(ratio=1 / 5),
+    ),
+    *(
+        Workload(
+            name=f"first-rounds-{name}-100x1000",
+            summary=f"one of the first {FIRST_ROUNDS} rounds of {name} from Python, 100 arms x 1000 contexts",
+            run=partial(first_rounds, name, 100, 1000),
+            turns=5,
+            quick_turns=2,
+            requirement=Requirement(limits={"seconds_of_longest_decision": 1.0}),
+        )
+        for name in ("olp", "oplp", "blp", "priced-lp")
     ),
     Workload(
         name="plain-object-3x3",

@@ -118,3 +118,16 @@ def every_pair_played(statistics, available):
             if unplayed and not statistics.dropped[context]:
                 return False
     return True
+
+
+@rare_kernel
+def is_unplayed_everywhere(statistics, available):
+    """Whether every context has an available arm that was never played there."""
+    n_arms, n_contexts = available.shape
+    for context in range(n_contexts):
+        arm = 0
+        while arm < n_arms and not (available[arm, context] and statistics.by_pair[ByPair.PULLS, arm, context] == 0.0):
+            arm += 1
+        if arm == n_arms:
+            return False
+    return True

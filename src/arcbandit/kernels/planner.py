@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from arcbandit.compilation.compile import kernel
-from arcbandit.kernels.planning import find_plan_by_order
+from arcbandit.kernels.planning import find_plan_by_order, proves_infeasible
 from arcbandit.kernels.program import (
     SOMEBODY,
     Basis,
@@ -26,6 +26,7 @@ from arcbandit.kernels.program import (
 )
 from arcbandit.kernels.same_share import Shared, make_shared
 from arcbandit.kernels.soft_floors import Soft, forget_order, make_soft
+from arcbandit.kernels.starts import MANY_PAIRS
 from arcbandit.kernels.unplayed import Kept, Unplayed, forget_coefficients, forget_plan, make_unplayed
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
@@ -184,6 +185,29 @@ def plan_again(planner, program, place, resumable, least_shortfall, allocation):
     workspace = workspace_of(planner.workspace, planner.orders, place)
     has_order = len(planner.orders) > 0
     return find_plan_by_order(program, basis, least_shortfall, owner, has_order, workspace, allocation)
+
+
+@kernel
+def is_still_infeasible(planner, program, place):
+    """Whether what proved the last plan of that place infeasible proves this one so too; for many pairs.
+
+    To find another proof may take thousands of pivots. A restored planner has no proof and must look for it. So that
+    this makes no difference to later plans, a place whose last plan was infeasible has no basis, and the next plan
+    takes up nothing, as after a search.
+    """
+    if planner.key[place, 0] >= 0 or program.available.size <= MANY_PAIRS:
+        return False
+    if not proves_infeasible(program, planner.workspace):
+        return False
+    planner.workspace.counts[Count.BOUNDS_OF] = 0
+    return True
+
+
+@kernel
+def note_infeasible(planner, program, place):
+    """Note that the last plan of that place was infeasible."""
+    if program.available.size > MANY_PAIRS:
+        planner.key[place, 0] = -1
 
 
 @kernel

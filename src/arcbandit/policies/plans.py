@@ -10,13 +10,23 @@ from arcbandit.kernels.confidence import (
     bounds_for_unplayed,
     every_pair_played,
     explore_unplayed,
+    is_unplayed_everywhere,
     radius_factor,
     stand_in_for_unplayed,
 )
 from arcbandit.kernels.exploring import plan_exploring, sits_out, take_in_changes
-from arcbandit.kernels.planner import Coefficient, basis_of, begin_plan, plan_again, set_leans
+from arcbandit.kernels.planner import (
+    Coefficient,
+    basis_of,
+    begin_plan,
+    is_still_infeasible,
+    note_infeasible,
+    plan_again,
+    set_leans,
+)
 from arcbandit.kernels.program import PlanStatus, Program
 from arcbandit.kernels.same_share import falls_short_least, share_if_infeasible
+from arcbandit.kernels.starts import MANY_PAIRS
 from arcbandit.kernels.unplayed import (
     forget_coefficients,
     forget_plan,
@@ -134,12 +144,16 @@ def plan_prepared(learner, place, known, written, least_shortfall):
         revenue = learner.statistics.by_pair[ByPair.MEAN]
         root = learner.statistics.by_pair[ByPair.INVERSE_ROOT]
     program = program_of(learner, objective, revenue, root)
+    if not least_shortfall and is_still_infeasible(planner, program, place):
+        return PlanStatus.INFEASIBLE
     if not known:
         forget_plan(planner.unplayed)
     if written:
         forget_coefficients(planner.unplayed)
     least = falls_short_least(least_shortfall, planner.shared)
     status = plan_again(planner, program, place, known, least, learner.allocation)
+    if not least_shortfall and status == PlanStatus.INFEASIBLE:
+        note_infeasible(planner, program, place)
     return share_if_infeasible(status, program, planner, place, planner.shared, least_shortfall, learner.allocation)
 
 
@@ -205,6 +219,20 @@ def outcome_of_fallback(learner, status):
         return Outcome.FELL_SHORT.value
     play_alike(learner.problem.available, learner.allocation)
     return Outcome.STOOD_STILL.value
+
+
+@kernel
+def explores_everywhere(learner):
+    """Whether every context has arms that were never played, so that nothing but these is played; for many pairs.
+
+    Where all pairs are still as good as alike, a plan takes many pivots: with few pairs, some milliseconds.
+    """
+    if learner.progress[Progress.ALL_PLAYED] != 0 or learner.problem.available.size <= MANY_PAIRS:
+        return False
+    # What else they do depends on the plan.
+    if len(learner.budget) > 0 or len(learner.ledger) > 0:
+        return False
+    return is_unplayed_everywhere(learner.statistics, learner.problem.available)
 
 
 @kernel

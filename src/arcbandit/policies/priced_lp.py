@@ -33,7 +33,7 @@ from arcbandit.kernels.soft_floors import (
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Outcome, Progress, Rows
-from arcbandit.policies.plans import begin_planning, explore, plan_with_bounds, play_alike
+from arcbandit.policies.plans import begin_planning, explore, explores_everywhere, plan_with_bounds, play_alike
 from arcbandit.policies.proven import OF_SOFT_FLOORS
 
 if TYPE_CHECKING:
@@ -528,11 +528,27 @@ def hold_counts(learner, t, least, part):
             allocation[arm, context] += part / count if held else 0.0
 
 
+@rare_kernel
+def only_explore(learner, t):
+    """Find out whether floors are out of reach even by optimistic bounds, and no more; return an Outcome."""
+    planner = learner.planner
+    forget_allocation(planner)
+    forget_order(planner.workspace)
+    forget_order(planner.soft.upper)
+    reach = plan_with_bounds(learner, t, Place.FALLBACK.value, 1.0, 1.0, False)
+    forget_allocation(planner)
+    forget_order(planner.workspace)
+    outcome = Outcome.FELL_BACK | Outcome.FELL_SHORT if reach == PlanStatus.INFEASIBLE else Outcome.PLANNED.value
+    return outcome | explore(learner)
+
+
 @kernel
 def allocate(learner, context, t, stream):
     """Plan by the means, then what explores most at the least cost, and set the margins of the next round."""
     memory, dials = learner.memory, learner.dials[0]
     begin_planning(learner)
+    if explores_everywhere(learner):
+        return only_explore(learner, t)
     if t <= ROUNDS_TO_SHRINK or t - memory.totals[Total.REFRESHED] >= ROUNDS_BETWEEN:
         shrink(learner, t)
     write_means(learner)

@@ -61,6 +61,14 @@ DIALS = (
     Dial("priced-lp: weight", "priced-lp", "violation_weight", (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)),
     Dial("linear program: caution", "linear-program", "caution", (-1.0, -0.5, -0.25, 0.0, 0.5, 1.0)),
     Dial("thompson-lp: share", "thompson-lp", "share", (0.0, 0.5, 1.0)),
+    Dial("drift: penalty", "drift-plus-penalty", "penalty_scale", (0.1, 1.0, 10.0)),
+    Dial("loe2d: penalty", "loe2d", "penalty_scale", (0.1, 1.0, 10.0)),
+    Dial("lagrange-cb: margin", "lagrange-cb", "margin", (0.1, 0.5, 2.0)),
+    Dial("bandit-q: rate", "bandit-q", "rate_scale", (0.1, 1.0, 10.0)),
+    Dial("optimistic3: alpha", "optimistic3", "alpha", (0.5, 2.0, 8.0)),
+    Dial("doc: noise factor", "doc", "noise_factor", (0.3, 1.0, 3.0)),
+    Dial("sgoc: noise factor", "sgoc", "noise_factor", (0.3, 1.0, 3.0)),
+    Dial("spoc: noise factor", "spoc", "noise_factor", (0.3, 1.0, 3.0)),
 )
 
 

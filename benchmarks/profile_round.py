@@ -24,7 +24,7 @@ from arcbandit.kernels.planning import find_plan
 from arcbandit.kernels.program import Basis, Count, PlanStatus, Program
 from arcbandit.kernels.sampling import arm_from_uniform, context_from_uniform
 from arcbandit.policies.learner import Outcome, Stream
-from arcbandit.simulation.meters import has_optimal_set, measure_allocation, measure_reward
+from arcbandit.simulation.meters import expect_of_plan, has_optimal_set, measure_allocation, measure_reward
 from arcbandit.simulation.world import draw_reward
 from benchmarks.compiled import CompiledLearner, steady_instance
 from benchmarks.learning import steady_learner
@@ -88,7 +88,7 @@ def repeat(step, times, world, learner, statistics, meters, first_round):
         elif step == PRICES:
             evaluate_prices(program, basis, 1.0, 0.0, is_peeled(workspace), workspace)
         elif step == NEGATIVE:
-            total += most_negative(basis, workspace)
+            total += most_negative(program, basis, workspace)
         elif step == PAIRS:
             mark_pair(statistics.changed, basis.key[context], context)
             excess, _, _ = best_pair(program, basis, problem.available, 1.0, workspace)
@@ -102,7 +102,8 @@ def repeat(step, times, world, learner, statistics, meters, first_round):
             arm = arm_from_uniform(allocation, context, 0.5)
             total += draw_reward(world, arm, context, Stream(0, 0, t))
         elif step == METRICS:
-            measure_allocation(world, problem, allocation, planner, True, Outcome.PLANNED.value, meters)
+            performance = expect_of_plan(world, problem, allocation, planner, Outcome.PLANNED.value, meters)
+            measure_allocation(world, problem, performance, meters)
             total += has_optimal_set(world, planner, Outcome.PLANNED.value, meters)
             measure_reward(problem, 0, 0.0, t, meters)
         elif step == LEARN:

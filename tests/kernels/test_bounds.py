@@ -6,7 +6,7 @@ from arcbandit.kernels.bounds import FEW_PAIRS
 from arcbandit.kernels.entering import best_pair
 from arcbandit.kernels.evaluation import evaluate
 from arcbandit.kernels.marks import MOST_NAMED, UNCHANGED
-from arcbandit.kernels.program import DRIFT_ALLOWED, ByArm, ByContext, Scalar
+from arcbandit.kernels.program import DRIFT_ALLOWED, ByArm, ByContext, Lean, Scalar
 from arcbandit.kernels.reduced_costs import value_of
 from arcbandit.planning import assemble_program, solve_program
 from tests.kernels.marking import mark_pair
@@ -125,7 +125,7 @@ def test_a_pair_whose_root_has_grown_is_priced_by_it(n_cases):
         raise_value(program, arm, context, key_value - 1e-4 - value_at(program, arm, context, kept), kept)
         assert price_again(program, basis, kept)[0] == 0.0
         step = DRIFT_ALLOWED * kept.scalars[Scalar.REWARD_SCALE]
-        program.lean[0] += step
+        program.lean[Lean.OBJECTIVE] += step
         assert 1000.0 * step > 1e-4
         excess, *pair = price_again(program, basis, kept)
         assert excess > 0.0

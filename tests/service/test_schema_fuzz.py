@@ -12,6 +12,7 @@ from arcbandit.service.openapi import document
 from arcbandit.service.sqlite_store import add_token
 from arcbandit.service.tokens import SCOPES, new_token
 from tests.long import LONG
+from tests.patience import PATIENCE
 from tests.service.processes import Process, made_store
 
 CASES = 1500 if LONG else 100
@@ -57,6 +58,7 @@ def test_every_answer_is_one_that_the_document_allows(tmp_path):
             headers={"Authorization": f"Bearer {token}"},
             # Not all rules can be said in a schema: a floor must be of an arm that there is.
             excluded_checks=[positive_data_acceptance],
+            timeout=PATIENCE,  # the planner's process may have kernels to compile, beside other tests that do
         )
         seen[operation.path, response.status_code] += 1
         assert response.status_code < 500, response.text

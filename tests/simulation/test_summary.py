@@ -6,14 +6,12 @@ import pytest
 from arcbandit import Summary, Trace, paper_instance, simulate
 from arcbandit.errors import InvalidInputError, UnknownNameError
 from arcbandit.simulation.fold import (
-    HIGHEST,
     LARGEST,
-    LOWEST,
     QUANTILE_ERROR,
     SMALLEST,
-    SQUARES,
     EpochFolder,
     FoldedEpochs,
+    Moment,
     bin_edges,
     bin_values,
     cells_of,
@@ -96,9 +94,9 @@ class TestTheFold:
         assert lanes_of(N_METRICS * 2 + N_KINDS * 2) == 256
         assert folded.mean("regret", "p") == pytest.approx(values.mean(axis=0), rel=1e-12)
         squares = ((values - values.mean(axis=0)) ** 2).sum(axis=0)
-        assert folded.folded["p"].moments[SQUARES, :2] == pytest.approx(squares, rel=1e-12, abs=1e-300)
-        assert folded.folded["p"].moments[LOWEST, :2].tolist() == values.min(axis=0).tolist()
-        assert folded.folded["p"].moments[HIGHEST, :2].tolist() == values.max(axis=0).tolist()
+        assert folded.folded["p"].moments[Moment.SQUARES, :2] == pytest.approx(squares, rel=1e-12, abs=1e-300)
+        assert folded.folded["p"].moments[Moment.LOWEST, :2].tolist() == values.min(axis=0).tolist()
+        assert folded.folded["p"].moments[Moment.HIGHEST, :2].tolist() == values.max(axis=0).tolist()
 
     def test_many_cells_have_a_lane_each(self):
         assert lanes_of(10**5) == 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.marks import ONE_ARM, UNCHANGED
-from arcbandit.kernels.program import DRIFT_ALLOWED, SOMEBODY, ByArm, ByContext, ByRow, Count, Scalar
+from arcbandit.kernels.program import DRIFT_ALLOWED, SOMEBODY, ByArm, ByContext, ByRow, Count, Lean, Scalar
 from arcbandit.kernels.reduced_costs import pair_excess, value_of
 from arcbandit.kernels.scales import measure_scales
 
@@ -19,7 +19,7 @@ FEW_PAIRS = 128  # up to here it is faster to look at every pair than to keep bo
 def raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace):
     """Raise the bound of each context to the value of the arm's pair there, if that is nonbasic."""
     price = workspace.by_arm[ByArm.PRICE, arm]
-    lean = weight * program.lean[0] + price * program.lean[1]
+    lean = weight * program.lean[Lean.OBJECTIVE] + price * program.lean[Lean.REVENUE]
     bound = workspace.by_context[ByContext.VALUE_BOUND]
     set_aside = workspace.by_row[ByRow.SCRATCH]
     # The arm's slots do not count; their bounds are put back afterwards, which saves the loop below a branch.
@@ -68,7 +68,7 @@ def best_nonbasic(program, basis, allowed, weight, context, workspace):
 def take_in_sizes(program, arm, context, workspace):
     """Raise the sizes that bounds are kept by to those of a pair."""
     root = program.root[arm, context]
-    revenue = abs(program.revenue[arm, context] + program.lean[1] * root)
+    revenue = abs(program.revenue[arm, context] + program.lean[Lean.REVENUE] * root)
     workspace.by_arm[ByArm.REVENUE_SCALE, arm] = max(workspace.by_arm[ByArm.REVENUE_SCALE, arm], revenue)
     # It grows where rewards are forgotten.
     workspace.scalars[Scalar.LARGEST_ROOT] = max(workspace.scalars[Scalar.LARGEST_ROOT], abs(root))
@@ -128,8 +128,8 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
     for arm in range(n_arms):
         largest_price = max(largest_price, abs(workspace.by_arm[ByArm.PRICE, arm]))
     drift = workspace.scalars[Scalar.LARGEST_ROOT] * (
-        weight * abs(program.lean[0] - workspace.scalars[Scalar.OBJECTIVE_LEAN_AT_BOUND])
-        + largest_price * abs(program.lean[1] - workspace.scalars[Scalar.REVENUE_LEAN_AT_BOUND])
+        weight * abs(program.lean[Lean.OBJECTIVE] - workspace.scalars[Scalar.OBJECTIVE_LEAN_AT_BOUND])
+        + largest_price * abs(program.lean[Lean.REVENUE] - workspace.scalars[Scalar.REVENUE_LEAN_AT_BOUND])
     )
     if workspace.counts[Count.BOUNDS_OF] == 0 or drift > off:
         if workspace.counts[Count.BOUNDS_OF] != 0:
@@ -139,8 +139,8 @@ def refresh_bounds(program, basis, allowed, weight, workspace):
             program.changed[context] = UNCHANGED
         for arm in range(n_arms):
             raise_bounds_by_arm(program, basis, allowed, weight, arm, workspace)
-        workspace.scalars[Scalar.OBJECTIVE_LEAN_AT_BOUND] = program.lean[0]
-        workspace.scalars[Scalar.REVENUE_LEAN_AT_BOUND] = program.lean[1]
+        workspace.scalars[Scalar.OBJECTIVE_LEAN_AT_BOUND] = program.lean[Lean.OBJECTIVE]
+        workspace.scalars[Scalar.REVENUE_LEAN_AT_BOUND] = program.lean[Lean.REVENUE]
         workspace.counts[Count.BOUNDS_OF] = SOMEBODY
         return 0.0
     for arm in range(n_arms):

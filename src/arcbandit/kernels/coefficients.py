@@ -1,18 +1,21 @@
 """Coefficients of the planning problem, and sums over the rows that an arm takes part in."""
 
 from arcbandit.compilation.compile import kernel, rare_kernel
+from arcbandit.kernels.program import Lean
 
 
 @kernel
 def objective_of(program, arm, context):
     """a_kc."""
-    return program.weights[context] * (program.objective[arm, context] + program.lean[0] * program.root[arm, context])
+    lean = program.lean[Lean.OBJECTIVE]
+    return program.weights[context] * (program.objective[arm, context] + lean * program.root[arm, context])
 
 
 @kernel
 def revenue_of(program, arm, context):
     """b_kc."""
-    return program.weights[context] * (program.revenue[arm, context] + program.lean[1] * program.root[arm, context])
+    lean = program.lean[Lean.REVENUE]
+    return program.weights[context] * (program.revenue[arm, context] + lean * program.root[arm, context])
 
 
 @kernel

@@ -4,7 +4,7 @@ from arcbandit.compilation.compile import kernel
 from arcbandit.kernels.coefficients import objective_of, revenue_of, spread_over_arms, take_from_rows
 from arcbandit.kernels.elimination import factorise, is_peeled
 from arcbandit.kernels.keys import FEW_CONTEXTS, look_up_keys
-from arcbandit.kernels.program import ByArm, ByContext, ByRow, Column, Elimination
+from arcbandit.kernels.program import ByArm, ByContext, ByRow, Column, Elimination, Lean
 from arcbandit.kernels.solving import solve_columns, solve_rows
 from arcbandit.kernels.working_matrix import reload_columns
 
@@ -24,7 +24,7 @@ def evaluate_shares(program, basis, peeled, workspace):
         look_up_keys(program, basis, workspace)
         revenue_sum, root_sum = workspace.by_arm[ByArm.KEY_REVENUE_SUM], workspace.by_arm[ByArm.KEY_ROOT_SUM]
         for arm in range(program.arm_rows.shape[0]):
-            take_from_rows(program, arm, revenue_sum[arm] + program.lean[1] * root_sum[arm], gap)
+            take_from_rows(program, arm, revenue_sum[arm] + program.lean[Lean.REVENUE] * root_sum[arm], gap)
     for context in range(basis.key.shape[0]):
         workspace.by_context[ByContext.KEY_SHARE, context] = 1.0
     sound = solve_columns(peeled, workspace, gap, workspace.by_row[ByRow.SLOT_VALUE])

@@ -17,12 +17,13 @@ from arcbandit.kernels.exploring_prices import best_pair_exploring, stand_in
 from arcbandit.kernels.exploring_scales import write_scales
 from arcbandit.kernels.keys import FEW_CONTEXTS, add_key, look_up_key
 from arcbandit.kernels.marks import UNCHANGED
+from arcbandit.kernels.planner import Coefficient
 from arcbandit.kernels.planning import open_rows
 from arcbandit.kernels.primal_step import blocking_column, move_along
 from arcbandit.kernels.program import RATIO_TOLERANCE, ByArm, ByContext, ByRow, Count, Elimination, Scalar
 from arcbandit.kernels.simplex import STALLED_PIVOTS, replace
 from arcbandit.kernels.starts import is_usable
-from arcbandit.kernels.unplayed import Bound, Kept, KeyState, OfContext, Tries, note_played
+from arcbandit.kernels.unplayed import Bound, Kept, KeyState, OfContext, SlotPart, Tries, note_played
 
 LONGEST_PAUSE = 64  # plans made by looking at every pair, after several tries that failed
 
@@ -33,7 +34,7 @@ def take_in_changes(statistics, available, weights, coefficients, unplayed, work
 
     Return whether every pair was played by now. The allocation is that of an earlier round from here on.
     """
-    means, roots = coefficients[0], coefficients[1]
+    means, roots = coefficients[Coefficient.OBJECTIVE], coefficients[Coefficient.REVENUE_OR_ROOT]
     for context in range(available.shape[1]):
         if statistics.changed[context] != UNCHANGED:
             statistics.changed[context] = UNCHANGED
@@ -121,8 +122,8 @@ def keep_basis(basis, unplayed):
     for context in range(basis.key.shape[0]):
         unplayed.by_context[OfContext.KEY_BEFORE, context] = basis.key[context]
     for slot in range(basis.slot_arm.shape[0]):
-        unplayed.slots_before[0, slot] = basis.slot_arm[slot]
-        unplayed.slots_before[1, slot] = basis.slot_context[slot]
+        unplayed.slots_before[SlotPart.ARM, slot] = basis.slot_arm[slot]
+        unplayed.slots_before[SlotPart.CONTEXT, slot] = basis.slot_context[slot]
 
 
 @rare_kernel
@@ -131,8 +132,8 @@ def put_back_basis(basis, unplayed):
     for context in range(basis.key.shape[0]):
         basis.key[context] = unplayed.by_context[OfContext.KEY_BEFORE, context]
     for slot in range(basis.slot_arm.shape[0]):
-        basis.slot_arm[slot] = unplayed.slots_before[0, slot]
-        basis.slot_context[slot] = unplayed.slots_before[1, slot]
+        basis.slot_arm[slot] = unplayed.slots_before[SlotPart.ARM, slot]
+        basis.slot_context[slot] = unplayed.slots_before[SlotPart.CONTEXT, slot]
 
 
 @rare_kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.bounds import raise_bounds_by_arm, set_bound_of_context
-from arcbandit.kernels.program import ByArm, ByContext
+from arcbandit.kernels.program import ByArm, ByContext, Lean
 from arcbandit.kernels.reduced_costs import pair_excess, value_of_key, worth
 from arcbandit.kernels.unplayed import ROUNDING, ArmPlace, Bound, Kept, OfArm, OfContext
 
@@ -61,7 +61,7 @@ def refresh_bounds(program, known, basis, lasting, unplayed, workspace):
     bound = workspace.by_context[ByContext.VALUE_BOUND]
     kept_price = unplayed.by_arm[OfArm.PRICE]
     # Of all leans since bounds were void: which one goes with a kept price is not known.
-    lean = max(scalars[Kept.LARGEST_LEAN], abs(program.lean[0]), abs(program.lean[1]))
+    lean = max(scalars[Kept.LARGEST_LEAN], abs(program.lean[Lean.OBJECTIVE]), abs(program.lean[Lean.REVENUE]))
     scalars[Kept.LARGEST_LEAN] = lean
     size = 0.0
     largest_price = 0.0
@@ -146,7 +146,9 @@ def is_capped(program, unplayed, workspace):
     So it is if what stands in for unplayed pairs is the largest upper bound of all, and both sides lean as far. Rewards
     of few values make many pairs worth exactly that.
     """
-    capped = unplayed.scalars[Kept.IS_LARGEST_BOUND] != 0.0 and program.lean[0] == program.lean[1]
+    capped = (
+        unplayed.scalars[Kept.IS_LARGEST_BOUND] != 0.0 and program.lean[Lean.OBJECTIVE] == program.lean[Lean.REVENUE]
+    )
     for arm in range(program.available.shape[0]):
         capped &= workspace.by_arm[ByArm.PRICE, arm] > -1.0
     return capped

@@ -8,7 +8,7 @@ import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair
-from arcbandit.kernels.program import ByRow
+from arcbandit.kernels.program import ByRow, Lean
 from arcbandit.kernels.scales import write_row_scales
 from arcbandit.kernels.unplayed import ROUNDING, ArmPlace, Kept, OfArm
 
@@ -70,7 +70,7 @@ def write_scales(program, statistics, unplayed, workspace):
     coefficient = workspace.by_row[ByRow.SCRATCH]
     for row in range(n_rows + 1):
         coefficient[row] = 0.0
-    alike = program.lean[0] == program.lean[1]
+    alike = program.lean[Lean.OBJECTIVE] == program.lean[Lean.REVENUE]
     for arm in range(program.arm_rows.shape[0]):
         size = size_of_arm(program, statistics, unplayed, 1, arm)
         for place in range(program.arm_rows.shape[1]):

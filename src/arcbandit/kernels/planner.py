@@ -20,6 +20,7 @@ from arcbandit.kernels.program import (
     Column,
     Count,
     Elimination,
+    Lean,
     Scalar,
     Workspace,
     make_workspace,
@@ -123,8 +124,8 @@ def make_planner(
 @kernel
 def set_leans(planner, objective, revenue):
     """How many roots the two sides of the program at hand lean."""
-    planner.lean[0] = objective
-    planner.lean[1] = revenue
+    planner.lean[Lean.OBJECTIVE] = objective
+    planner.lean[Lean.REVENUE] = revenue
 
 
 @kernel

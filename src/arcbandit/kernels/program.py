@@ -162,13 +162,20 @@ class PlanStatus(enum.IntEnum):
     PIVOT_LIMIT = 2
 
 
+class Lean(enum.IntEnum):
+    """Places of Program.lean."""
+
+    OBJECTIVE = 0  # x
+    REVENUE = 1  # y
+
+
 class Program(NamedTuple):
     """Coefficients of one planning problem; K arms, C contexts, M coupling rows."""
 
     objective: np.ndarray  # shape (K, C)
     revenue: np.ndarray  # shape (K, C)
     root: np.ndarray  # shape (K, C)
-    lean: np.ndarray  # x and y, shape (2,)
+    lean: np.ndarray  # x and y, by Lean, shape (2,)
     weights: np.ndarray  # p, shape (C,)
     changed: np.ndarray  # uint8, shape (C,): which pair changed since bounds and keys were set, as in `marks`
     available: np.ndarray  # bool, shape (K, C)

@@ -3,13 +3,14 @@
 from arcbandit.compilation.compile import kernel
 from arcbandit.kernels.coefficients import objective_of, revenue_of
 from arcbandit.kernels.keys import FEW_CONTEXTS
-from arcbandit.kernels.program import PRICING_TOLERANCE, ByArm, ByContext, ByRow
+from arcbandit.kernels.program import PRICING_TOLERANCE, ByArm, ByContext, ByRow, Lean
 
 
 @kernel
 def worth(program, weight, price, objective, revenue, root):
     """The value of a pair with these coefficients at its arm's price, per unit of the context's weight."""
-    return weight * objective + price * revenue + (weight * program.lean[0] + price * program.lean[1]) * root
+    lean = weight * program.lean[Lean.OBJECTIVE] + price * program.lean[Lean.REVENUE]
+    return weight * objective + price * revenue + lean * root
 
 
 @kernel

@@ -21,7 +21,7 @@ from arcbandit.kernels.basic_columns import write_least
 from arcbandit.kernels.coefficients import spread_over_arms
 from arcbandit.kernels.elimination import factorise, is_peeled
 from arcbandit.kernels.evaluation import evaluate, evaluate_prices, evaluate_shares
-from arcbandit.kernels.program import PRICING_TOLERANCE, ByArm, ByContext, ByRow, Column, PlanStatus, Scalar
+from arcbandit.kernels.program import PRICING_TOLERANCE, ByArm, ByContext, ByRow, Column, Lean, PlanStatus, Scalar
 from arcbandit.kernels.reduced_costs import rounding_of_a_price
 from arcbandit.kernels.soft_floors import (
     add_shares,
@@ -89,7 +89,7 @@ def is_first_best(program, first, prices, workspace, floor_price):
     Its basis was evaluated in this workspace, with `prices` of the floors, shape (M,). At a price b, its reduced costs
     are those of the bonus plus b times those of the first program, of which none is above zero.
     """
-    program.lean[0] = 0.0
+    program.lean[Lean.OBJECTIVE] = 0.0
     evaluate_prices(program, first, 1.0, 0.0, is_peeled(workspace), workspace)
     bonus_price, mean_price = workspace.by_arm[ByArm.PRICE], workspace.by_arm[ByArm.DUAL_ROW]
     spread_over_arms(program, prices, mean_price)
@@ -134,7 +134,7 @@ def is_between_still(program, target, upper, upper_workspace, lower, lower_works
     price /= most - least
     if not 0.0 <= price <= 1.0:
         return False, 0.0
-    program.lean[0] = price
+    program.lean[Lean.OBJECTIVE] = price
     evaluate_prices(program, upper, 1.0, floor_price, is_peeled(upper_workspace), upper_workspace)
     # As both are worth the same, one proof is enough.
     return is_best(program, upper, floor_price, upper_workspace), (target - least) / (most - least)
@@ -157,7 +157,7 @@ def close_in(
         # Even for nothing more is earned than the target, if missing floors costs less than the bonus that it brings.
         for_nothing = price <= 0.0
         price = max(price, 0.0)
-        program.lean[0] = price
+        program.lean[Lean.OBJECTIVE] = price
         value = most_gain + price * most
         copy_basis(upper, trial)
         forget_order(trial_workspace)
@@ -205,7 +205,7 @@ def explore_most(program, target, lies, prices, first, first_workspace, upper, l
     if lies != Lies.ON_UPPER:
         copy_basis(first, upper)
         forget_order(soft.upper)
-    program.lean[0] = 1.0
+    program.lean[Lean.OBJECTIVE] = 1.0
     status = plan_softly(program, upper, floor_price, soft.upper, allocation)
     rounding = CLOSE * max(abs(target), largest_mean(program, upper, soft.upper))
     if status != PlanStatus.OPTIMAL or revenue_of_plan(program, upper, soft.upper) <= target + rounding:

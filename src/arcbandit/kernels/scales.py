@@ -3,7 +3,7 @@
 import math
 
 from arcbandit.compilation.compile import kernel, rare_kernel
-from arcbandit.kernels.program import NO_FLOOR, ByArm, ByRow, Scalar
+from arcbandit.kernels.program import NO_FLOOR, ByArm, ByRow, Lean, Scalar
 
 
 @rare_kernel
@@ -46,8 +46,8 @@ def measure_scales(program, rows, workspace):
             if program.available[arm, context]:
                 weight = program.weights[context]
                 root = program.root[arm, context]
-                reward = abs(program.objective[arm, context] + program.lean[0] * root)
-                revenue = abs(program.revenue[arm, context] + program.lean[1] * root)
+                reward = abs(program.objective[arm, context] + program.lean[Lean.OBJECTIVE] * root)
+                revenue = abs(program.revenue[arm, context] + program.lean[Lean.REVENUE] * root)
                 largest = max(largest, weight * revenue)
                 largest_revenue = max(largest_revenue, revenue)
                 largest_objective = max(largest_objective, weight * reward)

@@ -91,6 +91,13 @@ class Tries(enum.IntEnum):
     PAUSE = 1  # plans until the next try
 
 
+class SlotPart(enum.IntEnum):
+    """Rows of Unplayed.slots_before."""
+
+    ARM = 0
+    CONTEXT = 1
+
+
 class Unplayed(NamedTuple):
     """What is kept.
 
@@ -117,7 +124,7 @@ def make_unplayed(n_arms: int, n_contexts: int, n_rows: int) -> Unplayed:
         bounds=np.zeros((len(Bound), n_contexts)),
         arm_places=np.zeros((len(ArmPlace), n_arms), dtype=np.int32),
         by_context=np.zeros((len(OfContext), n_contexts), dtype=np.int32),
-        slots_before=np.zeros((2, n_rows), dtype=np.int32),
+        slots_before=np.zeros((len(SlotPart), n_rows), dtype=np.int32),
         scalars=np.zeros(len(Kept)),
         tries=np.zeros((len(Tries), 2)),
     )

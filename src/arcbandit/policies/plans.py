@@ -24,7 +24,7 @@ from arcbandit.kernels.planner import (
     plan_again,
     set_leans,
 )
-from arcbandit.kernels.program import PlanStatus, Program
+from arcbandit.kernels.program import Lean, PlanStatus, Program
 from arcbandit.kernels.same_share import falls_short_least, share_if_infeasible
 from arcbandit.kernels.starts import MANY_PAIRS
 from arcbandit.kernels.unplayed import (
@@ -179,7 +179,7 @@ def plan_from_kept(learner, unplayed, t, place, optimism, caution):
         high = largest_upper_bound(statistics, unplayed, factor)
         low = -high
     reach = max(factor, LEAST_REACH)
-    moved = max(abs(optimism * reach - planner.lean[0]), abs(caution * reach - planner.lean[1]))
+    moved = max(abs(optimism * reach - planner.lean[Lean.OBJECTIVE]), abs(caution * reach - planner.lean[Lean.REVENUE]))
     set_leans(planner, optimism * reach, caution * reach)
     is_largest_bound = settings.has_reward_bounds == 0.0 and optimism == 1.0 and reach == factor
     set_stand_ins(unplayed, 0.5 * (low + high), 0.5 * (high - low) / reach, is_largest_bound)

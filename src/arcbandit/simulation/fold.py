@@ -11,6 +11,7 @@ Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 epochs in order, so the result depends neither on the device nor on how many epochs come at once.
 """
 
+import enum
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -31,17 +32,23 @@ LOG_RATIO = math.log(BIN_RATIO)
 BINS_OF_A_SIGN = math.ceil(math.log(LARGEST / SMALLEST) / LOG_RATIO)
 N_BINS = 2 * BINS_OF_A_SIGN + 1  # from the most negative to the most positive, 0 in the middle
 
-# Rows of the moments; SQUARES is the sum of squared deviations from the mean.
-MEAN, SQUARES, LOWEST, HIGHEST = range(4)
-N_MOMENTS = 4
 MOST_LANES = 256
 WORTHWHILE_THREADS = 2**15
+
+
+class Moment(enum.IntEnum):
+    """Rows of the moments of a cell."""
+
+    MEAN = 0
+    SQUARES = 1  # the sum of squared deviations from the mean
+    LOWEST = 2
+    HIGHEST = 3
 
 
 class FoldedEpochs(NamedTuple):
     """What is known of the epochs; of the bins, only those between a cell's lowest and highest value."""
 
-    moments: np.ndarray  # float64, shape (N_MOMENTS, cells)
+    moments: np.ndarray  # float64, shape (len(Moment), cells)
     first_bin: np.ndarray  # int64, shape (cells,)
     start: np.ndarray  # int64, shape (cells + 1,): where the counts of a cell begin
     counts: np.ndarray  # uint32, the cells one after the other
@@ -68,7 +75,7 @@ def joined(parts: Sequence[FoldedEpochs]) -> FoldedEpochs:
 def unknown_cells(count: int, epochs: int) -> FoldedEpochs:
     """Cells for which every epoch's value is NaN."""
     return FoldedEpochs(
-        np.full((N_MOMENTS, count), np.nan),
+        np.full((len(Moment), count), np.nan),
         np.full(count, BINS_OF_A_SIGN),
         np.arange(count + 1),
         np.full(count, epochs, dtype=np.uint32),
@@ -86,8 +93,8 @@ def lanes_of(n_cells: int) -> int:
 
 
 def make_moments(n_cells: int) -> Floats:
-    """Moments before the first epoch, shape (lanes, N_MOMENTS, cells)."""
-    return np.zeros((lanes_of(n_cells), N_MOMENTS, n_cells))
+    """Moments before the first epoch, shape (lanes, len(Moment), cells)."""
+    return np.zeros((lanes_of(n_cells), len(Moment), n_cells))
 
 
 @kernel
@@ -104,16 +111,16 @@ def bin_of(value):
 def take_in_value(value, number, moments, cell):
     """Fold the value of epoch `number`, counted from 1, into the moments of a cell."""
     if number == 1:
-        moments[MEAN, cell], moments[SQUARES, cell] = 0.0, 0.0
-        moments[LOWEST, cell], moments[HIGHEST, cell] = value, value
-    mean = moments[MEAN, cell]
+        moments[Moment.MEAN, cell], moments[Moment.SQUARES, cell] = 0.0, 0.0
+        moments[Moment.LOWEST, cell], moments[Moment.HIGHEST, cell] = value, value
+    mean = moments[Moment.MEAN, cell]
     # If every value is the same infinity, their difference is zero, not NaN.
     distance = 0.0 if value == mean else value - mean
     mean += distance / number
-    moments[MEAN, cell] = mean
-    moments[SQUARES, cell] += distance * (value - mean)
-    moments[LOWEST, cell] = min(moments[LOWEST, cell], value)
-    moments[HIGHEST, cell] = max(moments[HIGHEST, cell], value)
+    moments[Moment.MEAN, cell] = mean
+    moments[Moment.SQUARES, cell] += distance * (value - mean)
+    moments[Moment.LOWEST, cell] = min(moments[Moment.LOWEST, cell], value)
+    moments[Moment.HIGHEST, cell] = max(moments[Moment.HIGHEST, cell], value)
 
 
 @kernel
@@ -155,14 +162,14 @@ def merge_lanes(taken, cell, moments):
         merged = taken // n_lanes * lane + min(taken % n_lanes, lane)
         number = (taken - lane - 1) // n_lanes + 1
         distance = 0.0
-        if moments[lane, MEAN, cell] != moments[0, MEAN, cell]:
-            distance = moments[lane, MEAN, cell] - moments[0, MEAN, cell]
-        moments[0, MEAN, cell] += distance * (number / (merged + number))
-        moments[0, SQUARES, cell] += moments[lane, SQUARES, cell] + distance * distance * (
+        if moments[lane, Moment.MEAN, cell] != moments[0, Moment.MEAN, cell]:
+            distance = moments[lane, Moment.MEAN, cell] - moments[0, Moment.MEAN, cell]
+        moments[0, Moment.MEAN, cell] += distance * (number / (merged + number))
+        moments[0, Moment.SQUARES, cell] += moments[lane, Moment.SQUARES, cell] + distance * distance * (
             merged * (number / (merged + number))
         )
-        moments[0, LOWEST, cell] = min(moments[0, LOWEST, cell], moments[lane, LOWEST, cell])
-        moments[0, HIGHEST, cell] = max(moments[0, HIGHEST, cell], moments[lane, HIGHEST, cell])
+        moments[0, Moment.LOWEST, cell] = min(moments[0, Moment.LOWEST, cell], moments[lane, Moment.LOWEST, cell])
+        moments[0, Moment.HIGHEST, cell] = max(moments[0, Moment.HIGHEST, cell], moments[lane, Moment.HIGHEST, cell])
 
 
 @kernel
@@ -209,8 +216,8 @@ def find_bins(moments, first_bin, last_bin):
     """Write the first and the last bin that a cell may use, for every cell."""
     for cell in range(moments.shape[1]):
         # The logarithm may round differently on another device: one more bin at either end.
-        first_bin[cell] = max(bin_of(moments[LOWEST, cell]) - 1, 0)
-        last_bin[cell] = min(bin_of(moments[HIGHEST, cell]) + 1, N_BINS - 1)
+        first_bin[cell] = max(bin_of(moments[Moment.LOWEST, cell]) - 1, 0)
+        last_bin[cell] = min(bin_of(moments[Moment.HIGHEST, cell]) + 1, N_BINS - 1)
 
 
 @entry_kernel
@@ -265,7 +272,7 @@ def bin_values() -> Floats:
 
 def histogram_of_values(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """The edges and counts of the bins that these values use."""
-    moments, counts = np.zeros((N_MOMENTS, 1)), np.zeros((1, N_BINS), dtype=np.uint32)
+    moments, counts = np.zeros((len(Moment), 1)), np.zeros((1, N_BINS), dtype=np.uint32)
     take_in_values(np.ascontiguousarray(values), moments, counts)
     first_bin, start = bins_in_use(moments)
     return histogram_of_bins(int(first_bin[0]), counts[0, first_bin[0] : first_bin[0] + start[1]])

@@ -37,12 +37,19 @@ class Compared(enum.IntEnum):
     OUTCOME = 2  # of the plan in force, if not every round plans
 
 
+class Windowed(enum.IntEnum):
+    """Rows of Meters.window."""
+
+    EXPECTED = 0
+    REALISED = 1
+
+
 class Meters(NamedTuple):
     """Running sums, and the last rounds for sums over windows."""
 
     totals: np.ndarray  # float64, shape (N_TOTALS,)
     by_row: np.ndarray  # float64, shape (N_BY_ROW, M)
-    window: np.ndarray  # float64, expected and realised revenue of the last W rounds, shape (2, M, W)
+    window: np.ndarray  # float64, revenue of the last W rounds, by Windowed, shape (2, M, W)
     compared: np.ndarray  # int64, shape (3,)
     explored: Explored  # an empty tuple in its place, unless the planner keeps unplayed pairs
 
@@ -62,7 +69,7 @@ def make_meters(learner: Learner, window: int) -> Meters:
     meters = Meters(
         totals=np.zeros(N_TOTALS),
         by_row=np.zeros((N_BY_ROW, n_rows)),
-        window=np.zeros((2, n_rows, window)),
+        window=np.zeros((len(Windowed), n_rows, window)),
         compared=np.zeros(len(Compared), dtype=np.int64),
         explored=make_explored(shape[0], shape[1], n_rows) if keeps_unplayed(learner.planner) else cast(Explored, ()),
     )
@@ -226,11 +233,11 @@ def measure_reward(problem, arm, reward, round_number, meters):
     place = (round_number - 1) % length
     for row in range(meters.by_row.shape[1]):
         expected = meters.by_row[FloorTotal.EXPECTED_NOW, row]
-        meters.by_row[FloorTotal.WINDOW_EXPECTED, row] += expected - meters.window[0, row, place]
-        meters.window[0, row, place] = expected
-        meters.by_row[FloorTotal.WINDOW_REALISED, row] -= meters.window[1, row, place]
-        meters.window[1, row, place] = 0.0
-    add_to_rows(problem.arm_rows, arm, reward, meters.window[1, :, place])
+        meters.by_row[FloorTotal.WINDOW_EXPECTED, row] += expected - meters.window[Windowed.EXPECTED, row, place]
+        meters.window[Windowed.EXPECTED, row, place] = expected
+        meters.by_row[FloorTotal.WINDOW_REALISED, row] -= meters.window[Windowed.REALISED, row, place]
+        meters.window[Windowed.REALISED, row, place] = 0.0
+    add_to_rows(problem.arm_rows, arm, reward, meters.window[Windowed.REALISED, :, place])
     add_to_rows(problem.arm_rows, arm, reward, meters.by_row[FloorTotal.WINDOW_REALISED])
     if round_number >= length:
         worst_expected = meters.by_row[FloorTotal.WORST_EXPECTED]

@@ -11,12 +11,8 @@ from numpy.typing import NDArray
 from arcbandit.errors import InvalidInputError
 from arcbandit.inputs.values import choice, share
 from arcbandit.simulation.fold import (
-    HIGHEST,
-    LOWEST,
-    MEAN,
-    N_MOMENTS,
-    SQUARES,
     FoldedEpochs,
+    Moment,
     bin_values,
     histogram_of_bins,
     joined,
@@ -103,7 +99,7 @@ class Summary(Results):
         >>> summary.mean("floor_shortfall", "blp").shape
         (4, 3)
         """
-        return np.asarray(self._moment(MEAN, metric, policy) * self._scale(metric))
+        return np.asarray(self._moment(Moment.MEAN, metric, policy) * self._scale(metric))
 
     def variance(self, metric: str, policy: str) -> Floats:
         """The unbiased variance of an epoch's value; NaN for one epoch.
@@ -113,7 +109,7 @@ class Summary(Results):
         >>> bool(summary.variance("regret", "blp")[-1] > 0)
         True
         """
-        squares = self._moment(SQUARES, metric, policy) * self._scale(metric) ** 2
+        squares = self._moment(Moment.SQUARES, metric, policy) * self._scale(metric) ** 2
         return squares / (self.epochs - 1) if self.epochs > 1 else np.full(squares.shape, np.nan)
 
     def quantile(self, metric: str, policy: str, q: float) -> Floats:
@@ -134,9 +130,9 @@ class Summary(Results):
             counts = folded.counts[folded.start[cell] : folded.start[cell + 1]]
             within = int(np.searchsorted(np.cumsum(counts, dtype=np.int64), rank, side="right"))
             values[place] = centres[folded.first_bin[cell] + within]
-        lowest, highest = self._moment(LOWEST, metric, policy), self._moment(HIGHEST, metric, policy)
+        lowest, highest = self._moment(Moment.LOWEST, metric, policy), self._moment(Moment.HIGHEST, metric, policy)
         bounded = np.clip(values.reshape(cells.shape), lowest, highest)
-        unknown = np.isnan(self._moment(MEAN, metric, policy))
+        unknown = np.isnan(self._moment(Moment.MEAN, metric, policy))
         return np.asarray(np.where(unknown, np.nan, bounded) * self._scale(metric))
 
     def histogram(self, metric: str, policy: str, floor: str | None = None) -> tuple[Floats, NDArray[np.int64]]:
@@ -286,7 +282,7 @@ def _named_parts(frame: Any, named: bool, n_checkpoints: int, n_floors: int) -> 
     parts: dict[str, dict[str, FoldedEpochs]] = {policy: {} for policy in frame["policy"]}
     for place, policy in enumerate(frame["policy"]):
         flat = FoldedEpochs(*(frame[field][place].to_numpy() for field in FoldedEpochs._fields))
-        folded = flat._replace(moments=flat.moments.reshape(N_MOMENTS, -1))
+        folded = flat._replace(moments=flat.moments.reshape(len(Moment), -1))
         if named:
             parts[policy][frame["metric"][place]] = folded
             continue

@@ -5,11 +5,9 @@ import pytest
 from arcbandit.experiments.paper_instances import nu
 from benchmarks.learning import steady_learner
 from benchmarks.profile_round import STEPS, profile
-from tests.kernels.modes import COMPILED
 
 
 @pytest.mark.system
-@pytest.mark.skipif(not COMPILED, reason="what is timed is compiled code")
 def test_every_step_is_timed():
     steps, planning, whole = profile(steady_learner(nu(), "olp"), rounds=50)
     assert len(steps) == len(STEPS)

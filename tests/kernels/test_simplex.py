@@ -7,7 +7,7 @@ from arcbandit.kernels.planning import open_rows
 from arcbandit.kernels.program import Basis, ByRow, Column, Count, PlanStatus, make_basis
 from arcbandit.kernels.scales import measure_scales
 from arcbandit.kernels.simplex import is_optimal, replace, simplex
-from arcbandit.kernels.starts import MANY_PAIRS, crash_basis
+from arcbandit.kernels.starts import LARGE_PROBLEM, crash_basis
 from arcbandit.planning import assemble_program
 from tests.kernels.workspaces import workspace_for
 
@@ -101,7 +101,7 @@ def test_pairs_that_are_all_alike_take_few_pivots_if_there_are_many(groups):
         rows = [[1 + arm, n_arms + 1 if arm % 2 else 0] for arm in range(n_arms)]
     alike = np.ones((n_arms, n_contexts))
     program = assemble_program(alike, alike, floors, rows)
-    assert program.available.size > MANY_PAIRS
+    assert program.available.size > LARGE_PROBLEM
     program.available[7, ::2] = False
     workspace, allocation = workspace_for(program), np.zeros((n_arms, n_contexts))
     assert run_simplex(program, make_basis(n_contexts, len(floors)), workspace, allocation) == PlanStatus.OPTIMAL

@@ -1,4 +1,4 @@
-"""Policies with more than MANY_PAIRS pairs, of which most are unplayed: what they leave out changes no decision."""
+"""Policies with more than LARGE_PROBLEM pairs, of which most are unplayed: what they leave out changes no decision."""
 
 import json
 
@@ -7,17 +7,15 @@ import pytest
 
 from arcbandit import Instance, policy, restore
 from arcbandit.kernels.program import ByRow, Count
-from arcbandit.kernels.starts import MANY_PAIRS
+from arcbandit.kernels.starts import LARGE_PROBLEM
 from arcbandit.policies.learner import Outcome, Progress
-from tests.kernels.modes import COMPILED
 
 SHAPE = (21, 100)
 PLANNING = ("olp", "oplp", "blp", "thompson-lp", "priced-lp")
-pytestmark = pytest.mark.skipif(not COMPILED, reason="takes minutes uncompiled")
 
 
 def large_instance(tightness=0.5, noise_scale=0.2):
-    assert SHAPE[0] * SHAPE[1] > MANY_PAIRS
+    assert SHAPE[0] * SHAPE[1] > LARGE_PROBLEM
     random = np.random.default_rng(SHAPE)
     means = random.random(SHAPE) + 0.2
     return Instance(
@@ -50,10 +48,21 @@ def bases(decider):
     """What later plans start from."""
     planner = decider.learner.planner
     places = [
-        (key.tolist(), arms.tolist(), contexts.tolist()) if key[0] >= 0 else None
+        (key.tolist(), arms.tolist(), contexts.tolist()) if key.min() >= 0 else key.tolist()
         for key, arms, contexts in zip(planner.key, planner.slot_arm, planner.slot_context, strict=True)
     ]
     return places, planner.workspace.by_row[ByRow.SCALE].tolist()
+
+
+def assert_round_is_alike(decider, twin, instance, random):
+    """Play a round with both, in the same context and with the same noise."""
+    context = decider.contexts[int(random.integers(SHAPE[1]))]
+    state = random.bit_generator.state
+    decision = played(decider, instance, context, random)
+    random.bit_generator.state = state
+    assert played(twin, instance, context, random) == decision
+    assert bases(twin) == bases(decider)
+    assert np.array_equal(twin.learner.allocation, decider.learner.allocation)
 
 
 @pytest.mark.parametrize("name", PLANNING)
@@ -84,13 +93,7 @@ def test_a_restored_policy_decides_alike(name, start):
     for step in range(60):
         if step % 6 == 0:
             twin = restore(json.loads(json.dumps(decider.snapshot())))
-        context = decider.contexts[int(random.integers(SHAPE[1]))]
-        state = random.bit_generator.state
-        decision = played(decider, instance, context, random)
-        random.bit_generator.state = state
-        assert played(twin, instance, context, random) == decision
-        assert bases(twin) == bases(decider)
-        assert np.array_equal(twin.learner.allocation, decider.learner.allocation)
+        assert_round_is_alike(decider, twin, instance, random)
 
 
 @pytest.mark.parametrize("name", ["oplp", "blp"])
@@ -103,14 +106,8 @@ def test_an_old_proof_gives_the_plans_of_a_search(name):
     random = np.random.default_rng(11)
     fell_back = 0
     for _ in range(80):
-        context = decider.contexts[int(random.integers(SHAPE[1]))]
         twin.learner.planner.workspace.by_row[ByRow.RAY] = 0.0
-        state = random.bit_generator.state
-        decision = played(decider, instance, context, random)
-        random.bit_generator.state = state
-        assert played(twin, instance, context, random) == decision
-        assert bases(twin) == bases(decider)
-        assert np.array_equal(twin.learner.allocation, decider.learner.allocation)
+        assert_round_is_alike(decider, twin, instance, random)
         fell_back += decider.learner.planner.key[0, 0] < 0
     assert (fell_back > 0) == (name == "oplp")
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from arcbandit.compilation.compile import kernel
+from arcbandit.compilation.compile import kernel, rare_kernel
 from arcbandit.kernels.planning import find_plan_by_order, proves_infeasible
 from arcbandit.kernels.program import (
     SOMEBODY,
@@ -27,7 +27,7 @@ from arcbandit.kernels.program import (
 )
 from arcbandit.kernels.same_share import Shared, make_shared
 from arcbandit.kernels.soft_floors import Soft, forget_order, make_soft
-from arcbandit.kernels.starts import MANY_PAIRS
+from arcbandit.kernels.starts import LARGE_PROBLEM
 from arcbandit.kernels.unplayed import Kept, Unplayed, forget_coefficients, forget_plan, make_unplayed
 
 # Plans between two measurements of the scales of rows: rarely enough to cost a round no more than this many pairs.
@@ -189,14 +189,14 @@ def plan_again(planner, program, place, resumable, least_shortfall, allocation):
 
 
 @kernel
-def is_still_infeasible(planner, program, place):
-    """Whether what proved the last plan of that place infeasible proves this one so too; for many pairs.
+def prove_again(planner, program, place):
+    """In a large problem, try what proved the last plan of that place infeasible; return whether it still proves it.
 
-    To find another proof may take thousands of pivots. A restored planner has no proof and must look for it. So that
-    this makes no difference to later plans, a place whose last plan was infeasible has no basis, and the next plan
-    takes up nothing, as after a search.
+    To find another proof may take thousands of pivots. A restored planner has no proof and must look for one. So that
+    this makes no difference to later plans, a place whose last plan was infeasible has no basis (`forget_basis`), and
+    the next plan takes up nothing, as after a search.
     """
-    if planner.key[place, 0] >= 0 or program.available.size <= MANY_PAIRS:
+    if planner.key[place, 0] >= 0 or program.available.size <= LARGE_PROBLEM:
         return False
     if not proves_infeasible(program, planner.workspace):
         return False
@@ -204,11 +204,12 @@ def is_still_infeasible(planner, program, place):
     return True
 
 
-@kernel
-def note_infeasible(planner, program, place):
-    """Note that the last plan of that place was infeasible."""
-    if program.available.size > MANY_PAIRS:
-        planner.key[place, 0] = -1
+@rare_kernel
+def forget_basis(planner, program, place):
+    """In a large problem, start the next plan of that place from nothing."""
+    if program.available.size > LARGE_PROBLEM:
+        for context in range(planner.key.shape[1]):
+            planner.key[place, context] = -1
 
 
 @kernel

@@ -6,7 +6,7 @@ from arcbandit.kernels.program import NO_FLOOR, ByRow, Column
 
 # Before the first reward all pairs are alike. With one arm as the key of all contexts, to meet the floors would take
 # several pivots per context, each of which looks at all pairs: some milliseconds up to here, 16 s at 100 x 1000.
-MANY_PAIRS = 2048
+LARGE_PROBLEM = 2048  # pairs
 
 
 @kernel
@@ -28,7 +28,7 @@ def is_better_key(program, arm, best, context, needed):
     if best < 0:
         return True
     value, best_value = objective_of(program, arm, context), objective_of(program, best, context)
-    if value != best_value or program.available.size <= MANY_PAIRS:
+    if value != best_value or program.available.size <= LARGE_PROBLEM:
         return value > best_value
     return need_of(program, arm, needed) > max(need_of(program, best, needed), 0.0)
 

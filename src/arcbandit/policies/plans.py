@@ -19,14 +19,14 @@ from arcbandit.kernels.planner import (
     Coefficient,
     basis_of,
     begin_plan,
-    is_still_infeasible,
-    note_infeasible,
+    forget_basis,
     plan_again,
+    prove_again,
     set_leans,
 )
 from arcbandit.kernels.program import Lean, PlanStatus, Program
 from arcbandit.kernels.same_share import falls_short_least, share_if_infeasible
-from arcbandit.kernels.starts import MANY_PAIRS
+from arcbandit.kernels.starts import LARGE_PROBLEM
 from arcbandit.kernels.unplayed import (
     forget_coefficients,
     forget_plan,
@@ -144,7 +144,7 @@ def plan_prepared(learner, place, known, written, least_shortfall):
         revenue = learner.statistics.by_pair[ByPair.MEAN]
         root = learner.statistics.by_pair[ByPair.INVERSE_ROOT]
     program = program_of(learner, objective, revenue, root)
-    if not least_shortfall and is_still_infeasible(planner, program, place):
+    if not least_shortfall and prove_again(planner, program, place):
         return PlanStatus.INFEASIBLE
     if not known:
         forget_plan(planner.unplayed)
@@ -153,7 +153,7 @@ def plan_prepared(learner, place, known, written, least_shortfall):
     least = falls_short_least(least_shortfall, planner.shared)
     status = plan_again(planner, program, place, known, least, learner.allocation)
     if not least_shortfall and status == PlanStatus.INFEASIBLE:
-        note_infeasible(planner, program, place)
+        forget_basis(planner, program, place)
     return share_if_infeasible(status, program, planner, place, planner.shared, least_shortfall, learner.allocation)
 
 
@@ -227,7 +227,7 @@ def explores_everywhere(learner):
 
     Where all pairs are still as good as alike, a plan takes many pivots: with few pairs, some milliseconds.
     """
-    if learner.progress[Progress.ALL_PLAYED] != 0 or learner.problem.available.size <= MANY_PAIRS:
+    if learner.progress[Progress.ALL_PLAYED] != 0 or learner.problem.available.size <= LARGE_PROBLEM:
         return False
     # What else they do depends on the plan.
     if len(learner.budget) > 0 or len(learner.ledger) > 0:

@@ -1,9 +1,9 @@
 """What was tried in place of parts of PricedLP, on the tuning half: python -m benchmarks.variants.
 
 A variant is PricedLP with some of its kernels, constants and dials replaced. All meet the same contexts and noise on
-the same instances. A line of the table has a variant's R + V after 50,000 rounds over that of PricedLP, geometric means
-by family, and the largest R + V of a run. Results are kept in a folder; a run that was interrupted goes on where it
-stopped.
+the same instances. A line of the table has a variant's R + vV after 50,000 rounds over that of PricedLP, geometric
+means by family, and the largest R + V of a run. Results are kept in a folder; a run that was interrupted goes on where
+it stopped.
 """
 
 import argparse
@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from arcbandit.cli.benchmark import LogLines
 from arcbandit.compilation.compile import bound, kernel, rare_kernel
 from arcbandit.kernels.confidence import ByPair
@@ -22,7 +24,7 @@ from arcbandit.kernels.planner import price_of_arm
 from arcbandit.kernels.program import NO_FLOOR
 from arcbandit.learning.play import Plan, play
 from arcbandit.learning.results import TUNING, FamilyResults
-from arcbandit.learning.scores import quotients, ratios
+from arcbandit.learning.scores import LEAST_SUM, Floats, in_common
 from arcbandit.policies import priced_lp
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.priced_lp import (
@@ -127,7 +129,7 @@ def write_errors_of_last_plan(learner):
 
 
 @kernel
-def no_cost(average, share, target):
+def no_cost(average, share, target, unit):
     """In place of the average of what exploring costs, which this version leaves out of its margins."""
     return 0.0
 
@@ -199,7 +201,7 @@ def write_reach_by_variance(learner, t):
 
 
 @kernel
-def counted_of_fewer(logarithm, inverse):
+def counted_of_fewer(logarithm, inverse, of_visits):
     """L + 2 h (L - 4)_+, with h = 1 up to two plays."""
     return logarithm + 2.0 * max(logarithm - 4.0, 0.0) * min(2.0 * inverse, 1.0)
 
@@ -228,6 +230,24 @@ def one_price(t):
     return MOST_SHORTFALL_PRICE
 
 
+@kernel
+def keep_margins(learner):
+    """Leave no margins out."""
+    return False
+
+
+# The parts that came after the two versions: how logarithms count, what becomes of floors that can barely be met, and
+# that averages move in every other round.
+LATER: dict[str, Any] = {
+    "LEFT_ALONE": math.inf,
+    "GAIN": 0.0,
+    "MOST_OF_MISSED": math.inf,
+    "MOST_RISE": math.inf,
+    "leave_margins_out": keep_margins,
+    "ROUNDS_PER_MOVE": 1,
+}
+
+
 class Variant(NamedTuple):
     """A rule to be compared with PricedLP, and its dials."""
 
@@ -248,13 +268,18 @@ class Variant(NamedTuple):
 
 def variants() -> dict[str, Variant]:
     """All of them, by name."""
-    margins = bound(kernel, plain(priced_lp.set_margins), write_errors=write_errors_of_last_plan, moved=no_cost)
+    margins = bound(
+        kernel,
+        plain(priced_lp.set_margins),
+        write_errors=write_errors_of_last_plan,
+        moved=no_cost,
+        MOST_RISE=math.inf,
+    )
     first = varied(
         write_means=write_plain_means,
         write_floors=write_raised_floors,
         set_margins=margins,
-        LEFT_ALONE=math.inf,
-        ROUNDS_PER_MOVE=1,
+        **LATER,
     )
     draws = bound(kernel, allocate_by_draws, drawing_allocate=varied(write_bonus=write_draws))
     by_variance = bound(kernel, write_reach_by_variance, usual_reach=priced_lp.write_reach)
@@ -262,7 +287,7 @@ def variants() -> dict[str, Variant]:
     return {
         "first": Variant("first version, as found", first, AS_FOUND),
         "first-0.85": Variant("first version, exploration 0.85", first, {**AS_FOUND, "exploration": 0.85}),
-        "second": Variant("second version, as found", varied(LEFT_ALONE=math.inf, ROUNDS_PER_MOVE=1), AS_FOUND),
+        "second": Variant("second version, as found", varied(**LATER), AS_FOUND),
         "draws": Variant("draws in place of radii", draws),
         "variances": Variant("radii by each pair's own variance", varied(write_reach=by_variance), learn=learn_squares),
         "once": Variant("no logarithm counts twice", varied(LEFT_ALONE=math.inf)),
@@ -270,15 +295,30 @@ def variants() -> dict[str, Variant]:
         "fewer": Variant("three times beyond 4, up to two plays", varied(counted=counted_of_fewer)),
         "fades": Variant("a reach of prices that fades with plays", varied(write_bonus=fades)),
         "one-price": Variant("a missed floor costs the same in every round", varied(shortfall_price=one_price)),
+        "few-visits": Variant("many visits change nothing", varied(GAIN=0.0)),
+        "asked": Variant("no margin is left out", varied(leave_margins_out=keep_margins, MOST_RISE=math.inf)),
+        "missed": Variant("a missed floor's price counts in full", varied(MOST_OF_MISSED=math.inf)),
+        "unbound": Variant(
+            "neither of these two",
+            varied(leave_margins_out=keep_margins, MOST_RISE=math.inf, MOST_OF_MISSED=math.inf),
+        ),
         "no-counts": Variant("no count floor", priced_lp.allocate, {"count_floor": 0.0}),
     }
 
 
-def cell(found: FamilyResults, name: str) -> str:
-    """R + V over PricedLP's, and the largest of a run."""
-    ratio = ratios(quotients(found, name, PLAIN))
+def cell(found: FamilyResults, name: str, weight: float) -> str:
+    """R + v V over PricedLP's, and the largest R + V of a run."""
+    pairs = in_common(found, name, PLAIN)
+    sums = np.array([[row.regret + weight * row.violation for row in pair] for pair in pairs]).reshape(-1, 2)
+    ratio = geometric_mean_of_ratios(sums)
     worst = max(row.worst for row in found.of(name).values())
-    return f"{ratio.mean:.3f} ({worst:,.0f})" if ratio is not None else "–"
+    return f"{ratio:.3f} ({worst:,.0f})"
+
+
+def geometric_mean_of_ratios(sums: Floats) -> float:
+    """Of the first column over the second."""
+    mine, its = np.maximum(sums, LEAST_SUM).T
+    return float(np.exp(np.log(mine / its).mean()))
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -305,7 +345,7 @@ def main(arguments: Sequence[str]) -> None:
     print("| in place of a part |", " | ".join(families), "|")
     print("|---|" + "---|" * len(families))
     for name, about in {PLAIN: "(PricedLP)", **{name: one.about for name, one in chosen.items()}}.items():
-        print(f"| {about} |", " | ".join(cell(found[family], name) for family in families), "|")
+        print(f"| {about} |", " | ".join(cell(found[family], name, given.weight) for family in families), "|")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from arcbandit import GroupFloor, Instance, plan, simulate, solve_lp
 from arcbandit.errors import InfeasibleError
 from arcbandit.experiments.paper_instances import greedy_counterexample, nu, nu_nominal
 from arcbandit.limits import least_cost
-from arcbandit.policies.priced_lp import FEW_PLAYS, LEFT_ALONE
+from arcbandit.policies import priced_lp
+from arcbandit.policies.priced_lp import FEW_PLAYS
 from tests.long import each_of
 
 CASES = each_of(range(25), range(1_000))
@@ -280,31 +281,60 @@ def test_lemma_4_how_far_an_index_falls_below_its_mean():
     assert 0.27 < much < 0.36  # 16^(-1/2) is 0.25, which is approached from above
 
 
-def log_of_a_stall(logarithm, plays, exploration, *, few=0.0):
+# Kernels that are not entered from Python are called as what they are compiled from.
+counted = getattr(priced_lp.counted, "py_func", priced_lp.counted)
+
+
+def log_of_a_stall(logarithm, plays, exploration, counts=lambda reach, inverse, of_visits: reach):
     """log P(the mean of n rewards is so low that its index stays below the other's mean until T), log T given."""
-    reach = logarithm - math.log(plays)  # log(1 + T / n), but for less than rounding
-    reach += min(1.0, few / plays) * max(reach - LEFT_ALONE, 0.0)
+    reach = counts(logarithm - math.log(plays), 1 / plays, logarithm)  # log(1 + T / n), but for less than rounding
     gap = 0.5
     return log_ndtr(-gap * math.sqrt(plays) - exploration * math.sqrt(2 * reach))
 
 
+def of_few_plays(reach, inverse, of_visits):
+    """What a logarithm counts for in PricedLP before there are many visits."""
+    return counted(reach, inverse, 0.0)
+
+
 @pytest.mark.parametrize("exploration", [math.sqrt(0.5), 0.85])
 def test_proposition_3_the_probability_of_a_stall_falls_like_a_power(exploration):
-    """T^(-x^2) after one reward, up to lower orders; by the radius of PricedLP T^(-2 x^2) after up to four, and
-    T^(-x^2) again after a number of rewards that grows with T.
+    """T^(-x^2) after one reward, up to lower orders, and by the radius of PricedLP T^(-2 x^2), whatever the number.
+
+    As long as there are not many visits, that is so after up to four rewards only.
     """
 
-    def power(plays_of, few):
+    def power(plays_of, **radius):
         """The exponent of T, between two sizes of log T: lower orders are powers of it below 1."""
         logarithms = np.array([1e12, 4e12])
-        logs = [log_of_a_stall(one, plays_of(one), exploration, few=few) for one in logarithms]
+        logs = [log_of_a_stall(one, plays_of(one), exploration, **radius) for one in logarithms]
         return np.diff(logs)[0] / np.diff(logarithms)[0]
 
-    assert power(lambda _: 1, 0.0) == pytest.approx(-(exploration**2), rel=1e-3)
-    for plays in (1, 4):
-        assert power(lambda _, n=plays: n, FEW_PLAYS) == pytest.approx(-2 * exploration**2, rel=1e-3)
-    assert power(lambda _: 16, FEW_PLAYS) == pytest.approx(-1.25 * exploration**2, rel=1e-3)
-    assert power(lambda logarithm: logarithm ** (1 / 3), FEW_PLAYS) == pytest.approx(-(exploration**2), rel=1e-3)
+    def growing(logarithm):
+        return logarithm ** (1 / 3)
+
+    assert power(lambda _: 1) == pytest.approx(-(exploration**2), rel=1e-3)
+    for plays in (lambda _: 1, lambda _: 4, lambda _: 16, growing):
+        assert power(plays, counts=counted) == pytest.approx(-2 * exploration**2, rel=1e-3)
+    for plays in (1, FEW_PLAYS):
+        found = power(lambda _, n=plays: n, counts=of_few_plays)
+        assert found == pytest.approx(-2 * exploration**2, rel=1e-3)
+    assert power(lambda _: 16, counts=of_few_plays) == pytest.approx(-1.25 * exploration**2, rel=1e-3)
+    assert power(growing, counts=of_few_plays) == pytest.approx(-(exploration**2), rel=1e-3)
+
+
+def test_logarithms_of_pricedlp_count_at_least_once_and_at_most_twice_those_of_visits():
+    """What Theorem 3 uses of its radii; and they never shrink as visits come in."""
+    for plays in (1.0, 1.5, 3.0, 4.0, 20.0, 1e4):
+        visits = np.geomspace(plays, 1e12, 200)
+        logarithms = np.log1p(visits / plays)
+        found = np.array(
+            [counted(one, 1 / plays, all_of) for one, all_of in zip(logarithms, np.log1p(visits), strict=True)]
+        )
+        assert (found >= logarithms).all()
+        assert (found <= 2 * np.log1p(visits)).all()
+        assert (np.diff(found) > 0).all()
+        assert found[-1] == pytest.approx(2 * np.log1p(visits[-1]))
 
 
 def test_proposition_2_the_constant_at_very_small_and_very_large_weights():

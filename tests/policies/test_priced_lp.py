@@ -11,7 +11,7 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.revenue_row import Lies
 from arcbandit.learning.families import drawn
 from arcbandit.policies.learner import Outcome, Progress
-from arcbandit.policies.priced_lp import LEFT_ALONE, ByFloor, ByPairRow, Total
+from arcbandit.policies.priced_lp import LEFT_ALONE, MANY_VISITS, ByFloor, ByPairRow, Total
 from tests.reference.priced_lp import PricedTwin
 
 NU = paper_instance("nu")
@@ -184,6 +184,36 @@ class TestPlaysAsDefined:
         visits = policy.learner.statistics.context_counts
         assert np.log1p(visits / (plays + 1)).min() > LEFT_ALONE
         assert follow(policy, instance.mean_rewards, 60, plays)["compared"] == 60
+
+    @pytest.mark.parametrize("most", [4e4, 3e6])
+    def test_where_a_context_has_many_visits(self, most):
+        """From 22,026 on radii are larger, up to those of a usual bandit, which the second case has reached."""
+        instance = Instance([[1.0, 0.6], [0.7, 0.9]], [0.2, 0.1], [0.6, 0.4])
+        policy = PricedLP().for_instance(instance, seed=1)
+        snapshot = policy.snapshot()
+        statistics = snapshot["statistics"]
+        pulls = np.array([[most, 3.0], [20.0, most]])
+        statistics["by_pair"] = [one.tolist() for one in (pulls, instance.mean_rewards, 1 / np.sqrt(pulls))]
+        statistics |= {
+            "context_counts": [most + 20.0, most + 3.0],
+            "decisions": int(2 * most) + 23,
+            "rewards": int(2 * most) + 23,
+        }
+        assert np.log1p(most) > MANY_VISITS
+        assert follow(restore(snapshot), instance.mean_rewards, 60, 1)["compared"] == 60
+
+    def test_where_floors_can_barely_be_met(self):
+        """Their margins are more than the means can earn: these are left out, and come back step by step."""
+        instance = paper_instance("nu-margin:0.01")
+        policy = PricedLP(violation_weight=10.0).for_instance(instance, seed=1)
+        left_out = 0
+        rng = np.random.default_rng(1)
+        for _ in range(10):
+            before = policy.learner.memory.by_floor[ByFloor.MARGIN].max()
+            found = follow(policy, instance.mean_rewards, 50, int(rng.integers(99)))
+            left_out += before > policy.learner.memory.by_floor[ByFloor.MARGIN].max()
+            assert found["compared"] > 30
+        assert left_out
 
     def test_every_kind_of_plan_is_among_them(self):
         """Otherwise the comparisons would leave out a case of the second program."""

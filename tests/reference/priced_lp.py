@@ -116,25 +116,35 @@ class PricedTwin:
         visits = np.maximum(self.visits, np.minimum(self.n.sum(axis=0), t))
         usual = np.log1p(visits / n)
         usual += np.maximum(usual - 5, 0) * np.minimum(4 / n, 1)  # a pair with few plays that is left alone
+        many = np.log1p(visits)
+        usual = np.minimum(usual + 4 * np.maximum(many - 10, 0), np.maximum(2 * many, usual))
         explored = 2 * np.where(played, usual, math.log(2 * self.available.size * t)) / n
         revenue = self.p * mean
         # What a margin takes per unit of each pair's share, per unit of z over the standard error.
         taken = self.p**2 * self.sigma**2 * self.average_plan / n
         n_arms = self.available.shape[0]
-        slope = np.where(self.error > 0, self.z / np.where(self.error > 0, self.error, 1.0), 0.0)
-        rows = np.array([(revenue - slope[:n_arms, None] * taken) * who[:, None] for who in self.members])
-        # A group's margin stands on the right-hand side, less what those of its members take already.
-        floors = self.floors.copy()
-        for m in range(n_arms, len(floors)):
-            of_members = (self.z[:n_arms] * self.error[:n_arms])[self.members[m]].sum()
-            floors[m] += self.z[m] * self.error[m] - of_members
-        asked = [amount if told else None for amount, told in zip(floors, self.floors > 0, strict=True)]
         most = MOST_SHORTFALL_PRICE * (1 + math.log(t))
-        first, prices, short = solve_soft(revenue, rows, asked, self.available, most)
+
+        def first_program():
+            slope = np.where(self.error > 0, self.z / np.where(self.error > 0, self.error, 1.0), 0.0)
+            rows = np.array([(revenue - slope[:n_arms, None] * taken) * who[:, None] for who in self.members])
+            # A group's margin stands on the right-hand side, less what those of its members take already.
+            floors = self.floors.copy()
+            for m in range(n_arms, len(floors)):
+                of_members = (self.z[:n_arms] * self.error[:n_arms])[self.members[m]].sum()
+                floors[m] += self.z[m] * self.error[m] - of_members
+            asked = [amount if told else None for amount, told in zip(floors, self.floors > 0, strict=True)]
+            return rows, floors, asked, *solve_soft(revenue, rows, asked, self.available, most)
+
+        rows, floors, asked, first, prices, short = first_program()
+        if short.max(initial=0.0) > 1e-9 and (self.z > 0).any():
+            self.z = np.minimum(self.z, 0.0)  # the means cannot meet the floors with their margins
+            rows, floors, asked, first, prices, short = first_program()
         earned = (revenue * first).sum()
         worth = 1 + prices @ self.members
         cost = 0.0
-        if short.max(initial=0.0) > 1e-9:
+        is_short = short.max(initial=0.0) > 1e-9
+        if is_short:
             hoped = revenue + self.p * worth[:, None] * full * (1 + BONUS_HEAD_START * places)
             plan, _, _ = solve_soft(hoped, rows, asked, self.available, most)
         else:
@@ -144,7 +154,7 @@ class PricedTwin:
             plan, _, _ = solve_soft(bonus, rows, asked, self.available, self.weight, (revenue, earned))
             surplus = (rows * plan).sum(axis=(1, 2)) - floors
             cost = max(0.0, (revenue * (first - plan)).sum() - prices @ surplus)
-        self.margins(prices, first, cost, n, t)
+        self.margins(prices, is_short, first, cost, n, t)
         played_plan = plan.copy()
         fresh = self.available & ~played
         for column in np.flatnonzero(fresh.any(axis=0)):
@@ -158,7 +168,7 @@ class PricedTwin:
                 played_plan[:, column] += self.part * (held - played_plan[:, column])
         return played_plan
 
-    def margins(self, prices, first, cost, n, t):
+    def margins(self, prices, is_short, first, cost, n, t):
         """Step 4, later on in every other round; a plan stands for all rounds since the last one."""
         if t > 200 and t - self.moved < 2:
             return
@@ -167,6 +177,8 @@ class PricedTwin:
         self.moved = t
         self.average_cost += share * (cost - self.average_cost)
         self.average_plan += share * (first - self.average_plan)
+        if is_short:
+            prices = np.minimum(prices, 10 * np.maximum(self.average_price, self.weight))
         self.average_price += share * (prices - self.average_price)
         variance = self.members @ (self.p**2 * self.average_plan**2 / n).sum(axis=1)
         self.error = self.sigma * np.sqrt(variance)
@@ -188,4 +200,5 @@ class PricedTwin:
                 return NORMAL.cdf(total / spread) - q
 
             q = brentq(gap, 0.0, 1.0, xtol=1e-15, rtol=1e-14)
-        self.z = np.where(self.floors > 0, quantiles(q), 0.0)
+        best = np.where(self.floors > 0, quantiles(q), 0.0)
+        self.z = np.minimum(best, np.maximum(self.z, 0.0) + share)

@@ -56,6 +56,19 @@ MEAN_HEAD_START = 1e-2
 LEFT_ALONE = 5.0
 # Bad luck does not outlast many plays: beyond so many, what counts besides is less, in proportion.
 FEW_PLAYS = 4.0
+# A rule that explores as little as this one is stuck now and then. What that costs grows with the visits to come, and
+# what it costs to try pairs again grows with their logarithm alone. So from e^10 = 22,026 visits of a context on, each
+# logarithm of visits counts four times besides, until all that counts is twice the logarithm of visits: at an
+# `exploration` of 1 / sqrt(2), these are the radii of an ordinary bandit.
+MANY_VISITS = 10.0
+GAIN = 4.0
+MOST_LOGARITHMS = 2.0
+# Where a floor is missed its price is M, which does not tell how dear it is: it counts for so many times its average,
+# or so many weights, at most. Otherwise one such round would take all margins away for some hundred rounds.
+MOST_OF_MISSED = 10.0
+# By how many standard errors margins may rise while averages move all the way. Where floors can barely be met, margins
+# that were left out because the means do not allow them would be asked for again in the next round.
+MOST_RISE = 1.0
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
 # Averages this small are zero. They would shrink for ever otherwise, and processors are slow with numbers next to zero:
 # from round 35,000 on, every round took twice as long.
@@ -110,6 +123,7 @@ class FloorScratch(enum.IntEnum):
     FLOOR = 0  # with the margin of a group
     PRICE = 1  # of the first program
     ODDS = 2  # of the margins
+    MARGIN = 3  # the best one by the averages
 
 
 class ArmScratch(enum.IntEnum):
@@ -197,9 +211,13 @@ def write_floors(learner):
 
 
 @kernel
-def counted(logarithm, inverse):
-    """L + h (L - LEFT_ALONE)_+, where h is 1 of a pair with at most FEW_PLAYS plays, beyond that FEW_PLAYS / n."""
-    return logarithm + max(logarithm - LEFT_ALONE, 0.0) * min(FEW_PLAYS * inverse, 1.0)
+def counted(logarithm, inverse, of_visits):
+    """What L = log(1 + N / n) counts for: L + h (L - LEFT_ALONE)_+ at first, more after many visits.
+
+    h is 1 of a pair with at most FEW_PLAYS plays, beyond that FEW_PLAYS / n; `of_visits` is log(1 + N).
+    """
+    found = logarithm + max(logarithm - LEFT_ALONE, 0.0) * min(FEW_PLAYS * inverse, 1.0)
+    return min(found + GAIN * max(of_visits - MANY_VISITS, 0.0), max(MOST_LOGARITHMS * of_visits, found))
 
 
 @kernel
@@ -224,9 +242,10 @@ def write_reach(learner, t):
             visits[context] = seen
             scratch[PairScratch.REACH_REWARDS, 0, context] = rewards
             scratch[PairScratch.REACH_PRIOR, 0, context] = prior
+            of_visits = math.log(1.0 + seen)
             for arm in range(n_arms):
                 inverse = inverses[arm, context]
-                reach[arm, context] = 2.0 * counted(math.log(1.0 + seen * inverse), inverse) * inverse
+                reach[arm, context] = 2.0 * counted(math.log(1.0 + seen * inverse), inverse, of_visits) * inverse
 
 
 @kernel
@@ -303,10 +322,30 @@ def plan_first(learner, t):
 
 
 @kernel
-def moved(average, share, target):
-    """An average after it moved by `share` of the way to a target."""
+def leave_margins_out(learner):
+    """Set margins above zero to zero; return whether there were any."""
+    errors, margins = learner.memory.by_floor[ByFloor.ERROR], learner.memory.by_floor[ByFloor.MARGIN]
+    found = False
+    for row in range(margins.shape[0]):
+        if margins[row] > 0.0:
+            found |= errors[row] > 0.0
+            margins[row] = 0.0
+    return found
+
+
+@rare_kernel
+def plan_without_margins(learner, t):
+    """Plan as `plan_first` does, without margins above zero: more was asked of the floors than the means can earn."""
+    write_means(learner)
+    write_floors(learner)
+    return plan_first(learner, t)
+
+
+@kernel
+def moved(average, share, target, unit):
+    """An average after it moved by `share` of the way to a target; zero if it is next to nothing in its unit."""
     after = average + share * (target - average)
-    return after if abs(after) > LEAST_AVERAGE else 0.0
+    return after if abs(after) > LEAST_AVERAGE * unit else 0.0
 
 
 @kernel
@@ -319,13 +358,16 @@ def share_of_round(learner, t):
 
 
 @kernel
-def keep_plan(learner, share):
+def keep_plan(learner, share, short):
     """Move the averages of plan and prices towards the first program's."""
     planner, memory = learner.planner, learner.memory
     plan, prices = memory.by_pair[ByPairRow.PLAN], memory.by_floor[ByFloor.PRICE]
     n_arms, n_contexts = plan.shape
     for row in range(prices.shape[0]):
-        prices[row] = moved(prices[row], share, memory.scratch_by_floor[FloorScratch.PRICE, row])
+        target = memory.scratch_by_floor[FloorScratch.PRICE, row]
+        if short:
+            target = min(target, MOST_OF_MISSED * max(prices[row], learner.dials[0].violation_weight))
+        prices[row] = moved(prices[row], share, target, 1.0)
     for arm in range(n_arms):
         for context in range(n_contexts):
             kept = plan[arm, context] * (1.0 - share)
@@ -361,8 +403,9 @@ def set_margins(learner, share, cost):
     """Move the average of what exploring costs, and set the margins that follow from all averages."""
     memory = learner.memory
     totals = memory.totals
+    best, margins = memory.scratch_by_floor[FloorScratch.MARGIN], memory.by_floor[ByFloor.MARGIN]
     write_errors(learner)
-    totals[Total.EXPLORING] = moved(totals[Total.EXPLORING], share, cost)
+    totals[Total.EXPLORING] = moved(totals[Total.EXPLORING], share, cost, learner.settings[0].noise_scale)
     totals[Total.QUANTILE] = write_margins(
         memory.by_floor[ByFloor.PRICE],
         memory.by_floor[ByFloor.ERROR],
@@ -372,8 +415,10 @@ def set_margins(learner, share, cost):
         learner.dials[0].price_caution,
         totals[Total.QUANTILE],
         memory.scratch_by_floor[FloorScratch.ODDS],
-        memory.by_floor[ByFloor.MARGIN],
+        best,
     )
+    for row in range(margins.shape[0]):
+        margins[row] = min(best[row], max(margins[row], 0.0) + MOST_RISE * share)
 
 
 @rare_kernel
@@ -554,6 +599,8 @@ def allocate(learner, context, t, stream):
     write_means(learner)
     write_floors(learner)
     status, earned, short = plan_first(learner, t)
+    if short and leave_margins_out(learner):
+        status, earned, short = plan_without_margins(learner, t)
     if status != PlanStatus.OPTIMAL:
         forget_order(learner.planner.workspace)
         play_alike(learner.problem.available, learner.allocation)
@@ -565,7 +612,7 @@ def allocate(learner, context, t, stream):
         # A plan that stands for many rounds does not play what has too few plays in all of them.
         part = ROUNDS_PER_MOVE / max(t - memory.totals[Total.MOVED], ROUNDS_PER_MOVE)
         share = share_of_round(learner, t)
-        keep_plan(learner, share)
+        keep_plan(learner, share, short)
     cost = 0.0
     if short:
         outcome = plan_short(learner, t)
@@ -595,9 +642,10 @@ class PricedLP(Policy):
     of its arm does not last, and the price counts to the power of 1 + `price_caution` in its margin, so that bad runs
     are rarer. At a weight of 1, floors with prices above 1 are planned to be missed a little, as that costs less than
     it earns; where promises must be kept, raise the weight. An unlucky first reward does not keep a pair away for long:
-    one that by `count_reach` confidence radii could be worth a play has at least `count_floor` log(1 + t)^2 of them. If
-    the means cannot meet the floors, they are planned for with optimism; if even optimistic bounds cannot, that is
-    reported as by any rule that plans, and `when_infeasible="same_share"` shares them out.
+    one that by `count_reach` confidence radii could be worth a play has at least `count_floor` log(1 + t)^2 of them;
+    with many visits of a context its radii grow to those of an ordinary bandit. Margins that the means cannot earn are
+    left out. If the means cannot meet the floors themselves, they are planned for with optimism; if even optimistic
+    bounds cannot, that is reported as by any rule that plans, and `when_infeasible="same_share"` shares them out.
 
     >>> policy = PricedLP([0.1, 0.1], [0.5, 0.5], noise_scale=0.1, seed=1)
     >>> for round_number in range(500):

@@ -154,8 +154,14 @@ class PricedTwin:
             plan, _, _ = solve_soft(bonus, rows, asked, self.available, self.weight, (revenue, earned))
             surplus = (rows * plan).sum(axis=(1, 2)) - floors
             cost = max(0.0, (revenue * (first - plan)).sum() - prices @ surplus)
+        stands = t - self.moved
         self.margins(prices, is_short, first, cost, n, t)
         played_plan = plan.copy()
+        if stands > 2:  # pairs are played at most as often again as they were
+            more = (plan - first) * self.p * stands
+            with np.errstate(divide="ignore"):
+                allowed = np.where(more > 0, np.maximum(self.n, 1) / np.where(more > 0, more, 1.0), np.inf)
+            played_plan = first + min(1.0, allowed.min()) * (plan - first)
         fresh = self.available & ~played
         for column in np.flatnonzero(fresh.any(axis=0)):
             played_plan[:, column] = fresh[:, column] / fresh[:, column].sum()

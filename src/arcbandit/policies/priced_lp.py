@@ -115,6 +115,7 @@ class PairScratch(enum.IntEnum):
     # What the reaches of its pairs were computed from, besides N: few change in a round.
     REACH_REWARDS = 7
     REACH_PRIOR = 8
+    FIRST = 9  # the first program's plan, where plans stand for many rounds
 
 
 class FloorScratch(enum.IntEnum):
@@ -573,6 +574,37 @@ def hold_counts(learner, t, least, part):
             allocation[arm, context] += part / count if held else 0.0
 
 
+@kernel
+def keep_first_plan(learner):
+    """Write down the first program's plan, before its workspace is used for other bases."""
+    first = basis_of(learner.planner, SoftPlace.FIRST)
+    written = learner.memory.scratch_by_pair[PairScratch.FIRST]
+    write_allocation(first, False, learner.planner.workspace, written)
+
+
+@rare_kernel
+def explore_in_proportion(learner, rounds):
+    """Mix a plan that stands for many `rounds` with the first program's, so that it explores no more than is of use.
+
+    A plan gives a pair whole contexts to explore it, for a round is next to nothing. Many rounds are not: no pair shall
+    get more plays, beyond those of the first program's plan, than it has had, or one. All contexts have the same share
+    of either plan, so that floors which both keep are kept.
+    """
+    allocation, pulls = learner.allocation, learner.statistics.by_pair[ByPair.PULLS]
+    first, weights = learner.memory.scratch_by_pair[PairScratch.FIRST], learner.problem.context_probabilities
+    n_arms, n_contexts = allocation.shape
+    share = 1.0
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            more = (allocation[arm, context] - first[arm, context]) * weights[context] * rounds
+            most = max(1.0, pulls[arm, context])
+            if more * share > most:
+                share = most / more
+    for arm in range(n_arms):
+        for context in range(n_contexts):
+            allocation[arm, context] = share * allocation[arm, context] + (1.0 - share) * first[arm, context]
+
+
 @rare_kernel
 def only_explore(learner, t):
     """Find out whether floors are out of reach even by optimistic bounds, and no more; return an Outcome."""
@@ -605,19 +637,25 @@ def allocate(learner, context, t, stream):
         forget_order(learner.planner.workspace)
         play_alike(learner.problem.available, learner.allocation)
         return Outcome.STOOD_STILL.value | explore(learner)
-    moves = t <= ROUNDS_TO_SHRINK or t - memory.totals[Total.MOVED] >= ROUNDS_PER_MOVE
+    stands = t - memory.totals[Total.MOVED]
+    moves = t <= ROUNDS_TO_SHRINK or stands >= ROUNDS_PER_MOVE
     share = 0.0
     part = 1.0
     if moves:
         # A plan that stands for many rounds does not play what has too few plays in all of them.
-        part = ROUNDS_PER_MOVE / max(t - memory.totals[Total.MOVED], ROUNDS_PER_MOVE)
+        part = ROUNDS_PER_MOVE / max(stands, ROUNDS_PER_MOVE)
         share = share_of_round(learner, t)
         keep_plan(learner, share, short)
+        if stands > ROUNDS_PER_MOVE:
+            keep_first_plan(learner)
     cost = 0.0
     if short:
         outcome = plan_short(learner, t)
     else:
         outcome, cost = plan_second(learner, t, earned)
+    # Shares of floors that cannot be met are not to be changed.
+    if stands > ROUNDS_PER_MOVE and not outcome & (Outcome.FELL_SHORT | Outcome.STOOD_STILL):
+        explore_in_proportion(learner, stands)
     if moves:
         set_margins(learner, share, cost)
     outcome |= explore(learner)

@@ -29,6 +29,7 @@ from arcbandit.policies import priced_lp
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.priced_lp import (
     BONUS_HEAD_START,
+    MANY_VISITS,
     MEAN_HEAD_START,
     MOST_SHORTFALL_PRICE,
     ByFloor,
@@ -50,6 +51,7 @@ AS_FOUND = {"price_reach": 0.0, "price_caution": 0.0, "count_floor": 0.0}
 drawing_allocate: Any = None
 usual_reach: Any = None
 usual_bonus: Any = None
+usual_counted: Any = None
 
 
 def plain(function: Any) -> Any:
@@ -62,6 +64,9 @@ def varied(**changes: Any) -> Any:
 
     Kernels that use them are bound again in the order in which the module defines them, callees before callers.
     """
+    unknown = set(changes).difference(vars(priced_lp))
+    if unknown:
+        raise ValueError(f"Names to change must be those of {priced_lp.__name__}, got {', '.join(sorted(unknown))}.")
     changed = dict(changes)
     for name, function in vars(priced_lp).items():
         code = getattr(plain(function), "__code__", None)
@@ -200,10 +205,10 @@ def write_reach_by_variance(learner, t):
 # What else radii could be: logarithms that count three times for fewer plays, and a reach of prices that fades.
 
 
-@kernel
 def counted_of_fewer(logarithm, inverse, of_visits):
-    """L + 2 h (L - 4)_+, with h = 1 up to two plays."""
-    return logarithm + 2.0 * max(logarithm - 4.0, 0.0) * min(2.0 * inverse, 1.0)
+    """L + 2 h (L - 4)_+, with h = 1 up to two plays; with many visits as usual."""
+    found = logarithm + 2.0 * max(logarithm - 4.0, 0.0) * min(2.0 * inverse, 1.0)
+    return max(found, usual_counted(logarithm, inverse, of_visits)) if of_visits > MANY_VISITS else found
 
 
 def write_bonus_that_fades(learner, t, exploration, dearest, whole):
@@ -283,6 +288,7 @@ def variants() -> dict[str, Variant]:
     )
     draws = bound(kernel, allocate_by_draws, drawing_allocate=varied(write_bonus=write_draws))
     by_variance = bound(kernel, write_reach_by_variance, usual_reach=priced_lp.write_reach)
+    fewer = bound(kernel, counted_of_fewer, usual_counted=priced_lp.counted)
     fades = bound(kernel, write_bonus_that_fades, usual_bonus=priced_lp.write_bonus)
     return {
         "first": Variant("first version, as found", first, AS_FOUND),
@@ -290,9 +296,9 @@ def variants() -> dict[str, Variant]:
         "second": Variant("second version, as found", varied(**LATER), AS_FOUND),
         "draws": Variant("draws in place of radii", draws),
         "variances": Variant("radii by each pair's own variance", varied(write_reach=by_variance), learn=learn_squares),
-        "once": Variant("no logarithm counts twice", varied(LEFT_ALONE=math.inf)),
+        "once": Variant("no logarithm counts twice", varied(LEFT_ALONE=math.inf, GAIN=0.0)),
         "twice": Variant("logarithms count twice whatever the plays", varied(FEW_PLAYS=math.inf)),
-        "fewer": Variant("three times beyond 4, up to two plays", varied(counted=counted_of_fewer)),
+        "fewer": Variant("three times beyond 4, up to two plays", varied(counted=fewer)),
         "fades": Variant("a reach of prices that fades with plays", varied(write_bonus=fades)),
         "one-price": Variant("a missed floor costs the same in every round", varied(shortfall_price=one_price)),
         "few-visits": Variant("many visits change nothing", varied(GAIN=0.0)),

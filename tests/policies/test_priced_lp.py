@@ -1,6 +1,7 @@
 """PricedLP against its definition, in every round; what it keeps, what it reports, and that it learns faster."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.revenue_row import Lies
 from arcbandit.learning.families import drawn
 from arcbandit.policies.learner import Outcome, Progress
-from arcbandit.policies.priced_lp import LEFT_ALONE, MANY_VISITS, ByFloor, ByPairRow, Total
+from arcbandit.policies.priced_lp import LEFT_ALONE, MANY_VISITS, ByFloor, ByPairRow, PairScratch, Total
 from tests.reference.priced_lp import PricedTwin
 
 NU = paper_instance("nu")
@@ -199,21 +200,43 @@ class TestPlaysAsDefined:
             "decisions": int(2 * most) + 23,
             "rewards": int(2 * most) + 23,
         }
-        assert np.log1p(most) > MANY_VISITS
-        assert follow(restore(snapshot), instance.mean_rewards, 60, 1)["compared"] == 60
+        restored = restore(snapshot)
+        assert follow(restored, instance.mean_rewards, 60, 1)["compared"] == 60
+        restored.decide(policy.contexts[0])
+        scratch, visits = restored.learner.memory.scratch_by_pair, restored.learner.statistics.context_counts
+        n, many = scratch[PairScratch.PULLS], np.log1p(visits)
+        usual = np.log1p(visits / n)
+        usual += np.maximum(usual - 5, 0) * np.minimum(4 / n, 1)
+        more = usual + 4 * (many - 10)
+        assert (many > MANY_VISITS).all()
+        assert (more > 2 * many)[n < 1000].all() == (most > 1e6)
+        assert scratch[PairScratch.REACH] == pytest.approx(2 * np.minimum(more, 2 * many) / n, rel=1e-12)
 
     def test_where_floors_can_barely_be_met(self):
         """Their margins are more than the means can earn: these are left out, and come back step by step."""
         instance = paper_instance("nu-margin:0.01")
         policy = PricedLP(violation_weight=10.0).for_instance(instance, seed=1)
-        left_out = 0
-        rng = np.random.default_rng(1)
-        for _ in range(10):
-            before = policy.learner.memory.by_floor[ByFloor.MARGIN].max()
-            found = follow(policy, instance.mean_rewards, 50, int(rng.integers(99)))
-            left_out += before > policy.learner.memory.by_floor[ByFloor.MARGIN].max()
-            assert found["compared"] > 30
+        margins = policy.learner.memory.by_floor[ByFloor.MARGIN]
+        left_out = compared = 0
+        for turn in range(500):
+            before = margins.max()
+            compared += follow(policy, instance.mean_rewards, 1, turn)["compared"]
+            left_out += before > 0.5 and margins.max() < 0.05
+        assert compared > 450
         assert left_out
+
+    def test_what_is_forgotten_does_not_count_as_visits(self):
+        """Radii do not grow with visits whose rewards are no longer known."""
+        reaches = []
+        for visits in (3e4, 3e6):
+            policy = PricedLP(memory=50).for_instance(NU, seed=1)
+            play_quietly(policy, 100)
+            policy.learner.statistics.context_counts[:] = visits
+            policy.decide(0)
+            scratch = policy.learner.memory.scratch_by_pair
+            reaches.append(scratch[PairScratch.REACH] * scratch[PairScratch.PULLS] / 2)
+        assert (reaches[1] <= 2 * np.log1p(3e6 / scratch[PairScratch.PULLS])).all()
+        assert (reaches[1] - reaches[0] < 2 * math.log(100) + 1e-9).all()
 
     @pytest.mark.parametrize("rounds", [3, 40])
     def test_where_plans_stand_for_many_rounds(self, rounds):

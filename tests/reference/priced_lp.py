@@ -178,7 +178,8 @@ class PricedTwin:
         """Step 4, later on in every other round; a plan stands for all rounds since the last one."""
         if t > 200 and t - self.moved < 2:
             return
-        share = 1 - (1 - self.memory) ** max(1, t - self.moved)
+        moved = self.moved
+        share = 1 - (1 - self.memory) ** max(1, t - moved)
         self.part = 2 / max(2, t - self.moved)  # of the rounds, in which pairs with few plays are played
         self.moved = t
         self.average_cost += share * (cost - self.average_cost)
@@ -207,4 +208,4 @@ class PricedTwin:
 
             q = brentq(gap, 0.0, 1.0, xtol=1e-15, rtol=1e-14)
         best = np.where(self.floors > 0, quantiles(q), 0.0)
-        self.z = np.minimum(best, np.maximum(self.z, 0.0) + share)
+        self.z = np.minimum(best, np.maximum(self.z, 0.0) + (1 - 0.98 ** max(1, t - moved)))

@@ -58,16 +58,17 @@ LEFT_ALONE = 5.0
 FEW_PLAYS = 4.0
 # A rule that explores as little as this one is stuck now and then. What that costs grows with the visits to come, and
 # what it costs to try pairs again grows with their logarithm alone. So from e^10 = 22,026 visits of a context on, each
-# logarithm of visits counts four times besides, until all that counts is twice the logarithm of visits: at an
+# further logarithm of visits counts four times besides, until all that counts is twice the logarithm of visits: at an
 # `exploration` of 1 / sqrt(2), these are the radii of an ordinary bandit.
 MANY_VISITS = 10.0
 GAIN = 4.0
 MOST_LOGARITHMS = 2.0
-# Where a floor is missed its price is M, which does not tell how dear it is: it counts for so many times its average,
-# or so many weights, at most. Otherwise one such round would take all margins away for some hundred rounds.
+# Where floors are missed, prices are in units of M, which does not tell how dear floors are: each counts for so many
+# times its average, or so many weights, at most. Otherwise one such round would take margins away for hundreds more.
 MOST_OF_MISSED = 10.0
-# By how many standard errors margins may rise while averages move all the way. Where floors can barely be met, margins
-# that were left out because the means do not allow them would be asked for again in the next round.
+USUAL_MEMORY = 0.02  # share of a round in the averages of prices and plans
+# By how many standard errors margins may rise while averages of the usual memory move all the way. Where floors can
+# barely be met, margins that were left out because the means do not allow them would be asked for in the next round.
 MOST_RISE = 1.0
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
 # Averages this small are zero. They would shrink for ever otherwise, and processors are slow with numbers next to zero:
@@ -243,7 +244,8 @@ def write_reach(learner, t):
             visits[context] = seen
             scratch[PairScratch.REACH_REWARDS, 0, context] = rewards
             scratch[PairScratch.REACH_PRIOR, 0, context] = prior
-            of_visits = math.log(1.0 + seen)
+            # Where rewards are forgotten, visits of long ago have taught nothing that is still known.
+            of_visits = 0.0 if forgets else math.log(1.0 + seen)
             for arm in range(n_arms):
                 inverse = inverses[arm, context]
                 reach[arm, context] = 2.0 * counted(math.log(1.0 + seen * inverse), inverse, of_visits) * inverse
@@ -253,7 +255,7 @@ def write_reach(learner, t):
 def write_bonus(learner, t, exploration, dearest, whole):
     """Write (1 + price of the arm's floors) / A times a radius of `exploration` x, or the `whole` one; A is `dearest`.
 
-    The radius is sigma sqrt(2 (x^2 L + log A) / n), with L = log(1 + N / n) or a little more (`write_reach`), and
+    The radius is sigma sqrt(2 (x^2 L + log A) / n), with L = log(1 + N / n) or more (`counted`), and
     `price_reach` log A. A pair that was unlucky is kept away with a probability of about exp(-x^2 L), at up to A times
     what trying it would cost: log A makes that probability A times smaller.
     """
@@ -324,7 +326,7 @@ def plan_first(learner, t):
 
 @kernel
 def leave_margins_out(learner):
-    """Set margins above zero to zero; return whether there were any."""
+    """Set margins above zero to zero, of all floors; return whether that changes the program."""
     errors, margins = learner.memory.by_floor[ByFloor.ERROR], learner.memory.by_floor[ByFloor.MARGIN]
     found = False
     for row in range(margins.shape[0]):
@@ -350,11 +352,8 @@ def moved(average, share, target, unit):
 
 
 @kernel
-def share_of_round(learner, t):
-    """The share of this plan in the averages: that of all rounds since the last one, which it stands for."""
-    share = learner.dials[0].price_memory
-    rounds = t - learner.memory.totals[Total.MOVED]
-    learner.memory.totals[Total.MOVED] = t
+def share_of_rounds(share, rounds):
+    """The share of what stands for so many rounds, where that of one round is given."""
     return 1.0 - (1.0 - share) ** rounds if rounds > 1.0 else share
 
 
@@ -400,8 +399,11 @@ def write_errors(learner):
 
 
 @kernel
-def set_margins(learner, share, cost):
-    """Move the average of what exploring costs, and set the margins that follow from all averages."""
+def set_margins(learner, share, cost, rounds):
+    """Move the average of what exploring costs, and set the margins that follow from all averages.
+
+    They rise slowly, for the rounds since they were last set.
+    """
     memory = learner.memory
     totals = memory.totals
     best, margins = memory.scratch_by_floor[FloorScratch.MARGIN], memory.by_floor[ByFloor.MARGIN]
@@ -418,8 +420,9 @@ def set_margins(learner, share, cost):
         memory.scratch_by_floor[FloorScratch.ODDS],
         best,
     )
+    rise = MOST_RISE * share_of_rounds(USUAL_MEMORY, rounds)
     for row in range(margins.shape[0]):
-        margins[row] = min(best[row], max(margins[row], 0.0) + MOST_RISE * share)
+        margins[row] = min(best[row], max(margins[row], 0.0) + rise)
 
 
 @rare_kernel
@@ -644,7 +647,8 @@ def allocate(learner, context, t, stream):
     if moves:
         # A plan that stands for many rounds does not play what has too few plays in all of them.
         part = ROUNDS_PER_MOVE / max(stands, ROUNDS_PER_MOVE)
-        share = share_of_round(learner, t)
+        share = share_of_rounds(dials.price_memory, stands)
+        memory.totals[Total.MOVED] = t
         keep_plan(learner, share, short)
         if stands > ROUNDS_PER_MOVE:
             keep_first_plan(learner)
@@ -657,7 +661,7 @@ def allocate(learner, context, t, stream):
     if stands > ROUNDS_PER_MOVE and not outcome & (Outcome.FELL_SHORT | Outcome.STOOD_STILL):
         explore_in_proportion(learner, stands)
     if moves:
-        set_margins(learner, share, cost)
+        set_margins(learner, share, cost, stands)
     outcome |= explore(learner)
     if moves and dials.count_floor > 0.0 and learner.progress[Progress.ALL_PLAYED] != 0:
         least = least_count(learner, t)
@@ -712,7 +716,7 @@ class PricedLP(Policy):
     dials = (
         Dial("exploration", math.sqrt(0.5), "radii in the bonus of a pair without a priced floor", low=0.0, high=10.0),
         Dial("violation_weight", 1.0, "what a unit of violation costs, in units of regret", low=1e-3, high=1e6),
-        Dial("price_memory", 0.02, "share of a round in the averages of prices and plans", low=1e-6, high=1.0),
+        Dial("price_memory", USUAL_MEMORY, "share of a round in the averages of prices and plans", low=1e-6, high=1.0),
         Dial(
             "price_reach",
             1.0,

@@ -3,6 +3,11 @@
 For each family of the scored half, geometric means over the instances whose limit is known: the regret of OPLP, that of
 PricedLP with a weight of 10, and that of the limit, which no rule that makes R + 10 V as small as can be stays below at
 large T. Then the same for instances on which OPLP's violation is larger than its regret, and for the others.
+
+A second table says what exploring may cost beside that limit if regret is to be at most 0.7 of OPLP's: as a share of
+what it costs PricedLP at a weight of 1, R + V less its limit. Beside it stands what any rule that learns on every
+instance pays for exploring as T grows, by the bound of Lai and Robbins (1985) for each pair that the best plan leaves
+out, as a multiple of what PricedLP pays.
 """
 
 import argparse
@@ -12,13 +17,19 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from arcbandit.learning.contestants import CAREFUL, CAUTIOUS
+import numpy as np
+
+from arcbandit.instance import Instance
+from arcbandit.learning.contestants import CAREFUL, CAUTIOUS, JUDGED
 from arcbandit.learning.families import drawn
+from arcbandit.learning.requirements import CAREFUL_REGRET
 from arcbandit.learning.results import SCORED, FamilyResults, read
-from arcbandit.learning.scores import geometric_mean, in_common
+from arcbandit.learning.scores import LEAST_SUM, geometric_mean, in_common
 from arcbandit.limits import learning_limit
+from arcbandit.planning import plan
 
 WEIGHT = 10.0
+SEARCH_STEPS = 60
 
 
 class Regrets(NamedTuple):
@@ -28,18 +39,56 @@ class Regrets(NamedTuple):
     priced: float
     limit: float
     violates: bool  # whether OPLP loses more in floors than in revenue
+    exploring: float  # of PricedLP at a weight of 1
+    asymptotic: float  # the same by Lai and Robbins
 
 
 def regrets(found: FamilyResults) -> list[Regrets]:
     """Of every instance of a family that both were played on and that has a limit."""
     settings = found.settings
     rows = []
-    for oplp, priced in in_common(found, CAUTIOUS, CAREFUL):
+    for oplp, priced, plain in in_common(found, CAUTIOUS, CAREFUL, JUDGED):
         if not math.isnan(oplp.limit):
             instance = drawn(settings.family, settings.part, oplp.number, settings.seed).instance
             limit = learning_limit(instance, settings.horizon, WEIGHT).regret
-            rows.append(Regrets(oplp.regret, priced.regret, limit, oplp.violation > oplp.regret))
+            exploring = max(plain.total - plain.limit, 0.0)
+            asymptotic = least_exploring(instance, settings.horizon)
+            violates = oplp.violation > oplp.regret
+            rows.append(Regrets(oplp.regret, priced.regret, limit, violates, exploring, asymptotic))
     return rows
+
+
+def least_exploring(instance: Instance, horizon: int) -> float:
+    """What it costs at large T to tell the pairs that the best plan leaves out from those that it plays.
+
+    A pair that loses d per visit, of rewards that count (1 + price) times, takes 2 (1 + price)^2 sigma^2 log T / d^2
+    plays; here at most all visits of its context.
+    """
+    best = plan(instance)
+    times = 1.0 + best.floors.members.T @ best.floors.prices
+    worth = times[:, np.newaxis] * instance.mean_rewards
+    lost = worth.max(axis=0) - worth
+    left_out = (best.allocation == 0.0) & (lost > 0.0)
+    with np.errstate(divide="ignore"):
+        plays = 2.0 * (times[:, np.newaxis] * instance.noise_scale) ** 2 * math.log(horizon) / lost**2
+    plays = np.minimum(plays, horizon * instance.context_probabilities)
+    return float((plays * lost)[left_out].sum())
+
+
+def share_for_exploring(rows: Sequence[Regrets], most: float) -> float:
+    """The share of what PricedLP pays at which the geometric mean of limit and exploring is `most` of OPLP's regret."""
+
+    def ratio(share: float) -> float:
+        sums = [max(row.limit + share * row.exploring, LEAST_SUM) / max(row.oplp, LEAST_SUM) for row in rows]
+        return math.exp(sum(math.log(one) for one in sums) / len(sums))
+
+    low, high = 0.0, 1.0
+    if ratio(high) <= most or ratio(low) > most:
+        return high if ratio(high) <= most else low
+    for _ in range(SEARCH_STEPS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if ratio(middle) <= most else (low, middle)
+    return low
 
 
 def line(family: str, which: str, rows: Iterable[Regrets]) -> str:
@@ -64,6 +113,14 @@ def main(arguments: Sequence[str]) -> None:
         print(line(family, "all", rows))
         print(line(family, "OPLP violates", (row for row in rows if row.violates)))
         print(line(family, "others", (row for row in rows if not row.violates)))
+    print()
+    print("| family | instances | exploring may cost, of PricedLP's | by Lai and Robbins, of PricedLP's |")
+    print("|---|---|---|---|")
+    for family, found in results.items():
+        if rows := regrets(found):
+            asymptotic = geometric_mean([row.asymptotic for row in rows])
+            asymptotic /= geometric_mean([row.exploring for row in rows])
+            print(f"| {family} | {len(rows)} | {share_for_exploring(rows, CAREFUL_REGRET):.2f} | {asymptotic:.2f} |")
 
 
 if __name__ == "__main__":

@@ -230,14 +230,14 @@ def write_bonus_that_fades(learner, t, exploration, dearest, whole):
 
 
 @kernel
-def one_price(t):
+def one_price(t, weight):
     """M of the first round, in every round."""
     return MOST_SHORTFALL_PRICE
 
 
 @kernel
 def keep_margins(learner):
-    """Leave no margins out."""
+    """Leave no margins out, or put none back."""
     return False
 
 
@@ -303,6 +303,7 @@ def variants() -> dict[str, Variant]:
         "one-price": Variant("a missed floor costs the same in every round", varied(shortfall_price=one_price)),
         "few-visits": Variant("many visits change nothing", varied(GAIN=0.0)),
         "asked": Variant("no margin is left out", varied(leave_margins_out=keep_margins, MOST_RISE=math.inf)),
+        "out": Variant("margins are left out though floors are missed", varied(put_margins_back=keep_margins)),
         "missed": Variant("a missed floor's price counts in full", varied(MOST_OF_MISSED=math.inf)),
         "unbound": Variant(
             "neither of these two",

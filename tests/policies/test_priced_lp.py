@@ -524,6 +524,23 @@ class TestLearnsFaster:
         trace = simulate(instance, ["priced-lp"], horizon=5000, epochs=10, seed=5)
         assert trace.violation["priced-lp"][:, -1].max() < 0.5
 
+    def test_no_weight_is_in_vain(self):
+        """Its price is 20,000: of 12.5 all is missed at a weight of 1, and little at larger ones."""
+        instance = Instance([[100.0], [0.005]], [0.0, 0.0025], [1.0], noise_scale=0.001)
+        settings = [PricedLP(), PricedLP(violation_weight=1e4), PricedLP(violation_weight=1e6)]
+        trace = simulate(instance, settings, horizon=5000, epochs=4, seed=5)
+        missed = [trace.violation[label][:, -1].mean() for label in trace.policies]
+        assert missed[0] > 0.99 * 5000 * 0.0025
+        assert missed[0] > 100 * missed[1] > 1000 * missed[2]
+
+    def test_a_floor_out_of_reach_does_not_cost_others_their_margins(self):
+        """Without theirs, the floor that can be met would be missed by 27 in all."""
+        nu = np.maximum(NU.mean_rewards, 0.03)
+        instance = Instance(nu, [1.0, 0.25, 1.5], NU.context_probabilities)
+        trace = simulate(instance, [PricedLP(violation_weight=10.0)], horizon=20_000, epochs=8, seed=5)
+        (label,) = trace.policies
+        assert trace.estimate("floor_shortfall", label, floor="2").mean < 0.0
+
     def test_every_pair_is_played_as_often_as_the_count_floor_asks(self):
         """Whatever it is worth, with enough radii; by default those alone that could be."""
         instance = Instance([[3.0, 2.0], [0.0, 1.2]], [0.1, 0.1], [0.5, 0.5], noise_scale=0.2)

@@ -123,7 +123,7 @@ class PricedTwin:
         # What a margin takes per unit of each pair's share, per unit of z over the standard error.
         taken = self.p**2 * self.sigma**2 * self.average_plan / n
         n_arms = self.available.shape[0]
-        most = MOST_SHORTFALL_PRICE * (1 + math.log(t))
+        most = max(MOST_SHORTFALL_PRICE, 10 * self.weight) * (1 + math.log(t))
 
         def first_program():
             slope = np.where(self.error > 0, self.z / np.where(self.error > 0, self.error, 1.0), 0.0)
@@ -138,8 +138,12 @@ class PricedTwin:
 
         rows, floors, asked, first, prices, short = first_program()
         if short.max(initial=0.0) > 1e-9 and (self.z > 0).any():
+            with_margins = self.z
             self.z = np.minimum(self.z, 0.0)  # the means cannot meet the floors with their margins
             rows, floors, asked, first, prices, short = first_program()
+            if short.max(initial=0.0) > 1e-9:
+                self.z = with_margins  # nor without them
+                rows, floors, asked, first, prices, short = first_program()
         earned = (revenue * first).sum()
         worth = 1 + prices @ self.members
         cost = 0.0

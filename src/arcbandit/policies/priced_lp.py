@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from arcbandit.inputs.frames import Column
     from arcbandit.policies.settings import PricedLPSettings
 
-MOST_SHORTFALL_PRICE = 1000.0  # M in the first round, of a floor that the first program misses
+MOST_SHORTFALL_PRICE = 1000.0  # M in the first round, of a floor that the first program misses,
+SHORTFALL_WEIGHTS = 10.0  # or these times the weight, if that is more
 ROUNDS_TO_SHRINK = 200  # up to here, what pairs are shrunk to is refreshed in each round
 ROUNDS_BETWEEN = 50  # and from here on after so many
 # Later on, averages and margins move in every other round, twice as far, and counts are looked at then, too: they move
@@ -126,6 +127,7 @@ class FloorScratch(enum.IntEnum):
     PRICE = 1  # of the first program
     ODDS = 2  # of the margins
     MARGIN = 3  # the best one by the averages
+    LEFT_OUT = 4  # the margin before it was left out
 
 
 class ArmScratch(enum.IntEnum):
@@ -301,9 +303,9 @@ def program_of_pair(learner, objective, root):
 
 
 @kernel
-def shortfall_price(t):
-    """M of round t. As it grows, no floor that can be met is too dear for ever."""
-    return MOST_SHORTFALL_PRICE * (1.0 + math.log(t))
+def shortfall_price(t, weight):
+    """M of round t. As it grows, no floor that can be met is too dear for ever, and no weight is in vain."""
+    return max(MOST_SHORTFALL_PRICE, SHORTFALL_WEIGHTS * weight) * (1.0 + math.log(t))
 
 
 @kernel
@@ -316,7 +318,7 @@ def plan_first(learner, t):
     if measures_now(planner) or learner.progress[Progress.ALL_PLAYED] == 0:
         measure_scales(program, True, planner.workspace)
     basis = basis_of(planner, SoftPlace.FIRST)
-    most = shortfall_price(t)
+    most = shortfall_price(t, learner.dials[0].violation_weight)
     status = plan_softly(program, basis, most, planner.workspace, learner.allocation)
     for row in range(program.floors.shape[0]):
         memory.scratch_by_floor[FloorScratch.PRICE, row] = min(max(price_of_row(planner, row), 0.0), most)
@@ -328,8 +330,10 @@ def plan_first(learner, t):
 def leave_margins_out(learner):
     """Set margins above zero to zero, of all floors; return whether that changes the program."""
     errors, margins = learner.memory.by_floor[ByFloor.ERROR], learner.memory.by_floor[ByFloor.MARGIN]
+    left_out = learner.memory.scratch_by_floor[FloorScratch.LEFT_OUT]
     found = False
     for row in range(margins.shape[0]):
+        left_out[row] = margins[row]
         if margins[row] > 0.0:
             found |= errors[row] > 0.0
             margins[row] = 0.0
@@ -337,8 +341,16 @@ def leave_margins_out(learner):
 
 
 @rare_kernel
-def plan_without_margins(learner, t):
-    """Plan as `plan_first` does, without margins above zero: more was asked of the floors than the means can earn."""
+def put_margins_back(learner):
+    """Undo `leave_margins_out`."""
+    margins = learner.memory.by_floor[ByFloor.MARGIN]
+    for row in range(margins.shape[0]):
+        margins[row] = learner.memory.scratch_by_floor[FloorScratch.LEFT_OUT, row]
+
+
+@rare_kernel
+def plan_with_other_margins(learner, t):
+    """Plan as `plan_first` does, after margins have changed."""
     write_means(learner)
     write_floors(learner)
     return plan_first(learner, t)
@@ -449,7 +461,8 @@ def plan_short(learner, t):
     set_leans(planner, 1.0, 0.0)
     copy_row_scales(planner.workspace, planner.soft.lower)
     basis = basis_of(planner, SoftPlace.LOWER)
-    status = plan_softly(program, basis, shortfall_price(t), planner.soft.lower, learner.allocation)
+    most = shortfall_price(t, learner.dials[0].violation_weight)
+    status = plan_softly(program, basis, most, planner.soft.lower, learner.allocation)
     if status != PlanStatus.OPTIMAL:
         play_alike(learner.problem.available, learner.allocation)
         return outcome | Outcome.STOOD_STILL.value
@@ -635,7 +648,11 @@ def allocate(learner, context, t, stream):
     write_floors(learner)
     status, earned, short = plan_first(learner, t)
     if short and leave_margins_out(learner):
-        status, earned, short = plan_without_margins(learner, t)
+        status, earned, short = plan_with_other_margins(learner, t)
+        if short:
+            # It is not for a margin that some floor is missed: the others keep theirs.
+            put_margins_back(learner)
+            status, earned, short = plan_with_other_margins(learner, t)
     if status != PlanStatus.OPTIMAL:
         forget_order(learner.planner.workspace)
         play_alike(learner.problem.available, learner.allocation)

@@ -10,7 +10,8 @@ import pytest
 
 from arcbandit import BLP, DOC, OPLP, Greedy, GroupFloor, Window, restore
 from arcbandit import policy as make_policy
-from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError, UnknownNameError
+from arcbandit.errors import FloorsOutOfReachWarning, InvalidInputError, PlanningError, UnknownNameError
+from arcbandit.policies import status as status_module
 from arcbandit.policies.learner import Outcome
 from arcbandit.policies.notices import QUIET, Notices
 from arcbandit.policies.registry import POLICIES
@@ -51,6 +52,45 @@ def earn_one(policy, rounds, contexts=("x",)):
     for step in range(rounds):
         context = contexts[step % len(contexts)]
         policy.update(context, policy.decide(context).arm, 1.0)
+
+
+def many_decades():
+    """A policy that knows rewards, probabilities and floors of so many decades that some plans cannot be proven."""
+    rng = np.random.default_rng(8724)
+    shape = tuple(int(rng.integers(least, most)) for least, most in ((2, 6), (1, 4)))
+    probabilities = 10.0 ** rng.uniform(-10, 0, shape[1])
+    probabilities /= probabilities.sum()
+    means = rng.uniform(0, 1, shape) * 10.0 ** rng.uniform(-6, 0, shape)
+    floors = (means * probabilities).max(axis=1) * 10.0 ** rng.uniform(-4, 1, shape[0])
+    policy = BLP(floors, probabilities, noise_scale=1e-9, seed=0)
+    pulls = np.full(shape, 1e6)
+    policy.update_from_totals(pulls, pulls * means, pulls * means * means)
+    return policy
+
+
+class TestWhatCannotBeProven:
+    def test_stops_no_decision(self):
+        """That floors are out of reach is said, though not of each whether it could be left out."""
+        policy = many_decades()
+        with pytest.warns(FloorsOutOfReachWarning, match="out of reach"):
+            decisions = [policy.decide(0) for _ in range(20)]
+        assert len(decisions) == 20
+
+    def test_is_missing_from_a_status(self, monkeypatch):
+        policy = platform()
+        serve(policy, 300)
+
+        def refuse(*_, **__):
+            raise PlanningError("This cannot be proven.")
+
+        monkeypatch.setattr(status_module, "solve_checked", refuse)
+        status = policy.status()
+        assert math.isnan(status.best_revenue)
+        assert all(math.isnan(floor.price) and math.isnan(floor.largest) for floor in status.floors if floor.promised)
+        assert (status.best_certificate, status.certificate) == (None, None)
+        assert {floor.state for floor in status.floors} <= {KEPT, AT_RISK}
+        assert status.to_dict()["best_revenue"] is None
+        assert "300" in str(status)
 
 
 class TestStatus:

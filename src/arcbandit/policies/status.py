@@ -43,8 +43,10 @@ class FloorStatus(NamedTuple):
     high: float
     earned: float  # in all, by the rewards that arrived
     earned_per_round: float  # over all rounds, also those whose rewards have not come
-    price: float  # what the last unit of the floor costs, by the means so far and their average for unplayed pairs
-    largest: float  # that could be promised beside the others, likewise; NaN if they cannot be kept, or for no floor
+    # What the last unit of the floor costs, by the means so far and their average for unplayed pairs; NaN if that could
+    # not be proven.
+    price: float
+    largest: float  # that could be promised beside the others, likewise; NaN also if they cannot be, or for no floor
     state: str  # "kept", "at risk" or "out of reach"
 
 
@@ -93,11 +95,12 @@ class Status(NamedTuple):
     decisions: int
     rewards: int
     expected_revenue: float  # per round, under the plan in force, by the means so far
-    best_revenue: float  # that of the best plan, by the means so far; if floors cannot be met, of the least shortfall
+    # That of the best plan, by the means so far; if floors cannot be met, of the least shortfall; NaN if not proven.
+    best_revenue: float
     noise_scale: float
     noise_estimated: bool
     attainable_share: float  # of every floor, by optimistic bounds: 1 if all can be met
-    best_certificate: Certificate | None  # the proof of `best_revenue`
+    best_certificate: Certificate | None  # the proof of `best_revenue`; None if there is none
     certificate: Certificate | None  # how far the plan in force is from that plan, at most; None if there is none yet
 
     @property
@@ -227,7 +230,7 @@ def status_of(state: State, tolerance: float) -> Status:
     learner, floors = state.learner, state.floors
     known = _known(state)
     means = _means_to_plan_with(known)
-    best = _planned(state, means, floors)
+    best = _proven(state, means, floors)
     reach = out_of_reach(state)
     progress = learner.progress
     return Status(
@@ -241,13 +244,13 @@ def status_of(state: State, tolerance: float) -> Status:
         decisions=int(progress[Progress.DECISIONS]),
         rewards=int(progress[Progress.REWARDS]),
         expected_revenue=float((known.probabilities * known.means * known.shares).sum()),
-        best_revenue=best.value,
+        best_revenue=math.nan if best is None else best.value,
         noise_scale=known.sigma,
         noise_estimated=state.configuration.estimates_noise,
         attainable_share=1.0 if reach is None else reach.share,
-        best_certificate=best.certificate,
+        best_certificate=None if best is None else best.certificate,
         certificate=certificate_of(known.shares, best, means, known.probabilities, floors, known.available)
-        if progress[Progress.DECISIONS]
+        if progress[Progress.DECISIONS] and best is not None
         else None,
     )
 
@@ -267,11 +270,8 @@ def out_of_reach(state: State, t: int | None = None) -> Reach | None:
     means = _optimistic(state, t)
     if means is None:
         return None
-    try:
-        found = _planned(state, means, state.floors, on_infeasible="same_share")
-    except PlanningError:  # numbers of so many decades that nothing can be proven
-        return None
-    if found.status == PlanStatus.OPTIMAL:
+    found = _proven(state, means, state.floors, on_infeasible="same_share")
+    if found is None or found.status == PlanStatus.OPTIMAL:
         return None
     return Reach(found.conflicting_floors, math.nan if found.floor_share is None else found.floor_share)
 
@@ -286,14 +286,16 @@ def has_unplayed(state: State) -> bool:
 def least_conflict(state: State, reach: Reach, t: int | None = None) -> tuple[str, ...]:
     """Names of floors that are out of reach together, none of which could be left out.
 
-    Where one floor is too high, it stands alone here, though it takes from the others what they need.
+    Where one floor is too high, it stands alone here, though it takes from the others what they need. A floor stays if
+    nothing can be proven without it.
     """
     rows = list(reach.rows)
     means = _optimistic(state, t)
     sifted = means is not None and len(rows) * means.size <= MOST_TO_SIFT
     for row in reach.rows if sifted else ():
         others = [other for other in rows if other != row]
-        if others and _planned(state, cast(Floats, means), _only(state.floors, others)).status != PlanStatus.OPTIMAL:
+        found = _proven(state, cast(Floats, means), _only(state.floors, others)) if others else None
+        if found is not None and found.status != PlanStatus.OPTIMAL:
             rows = others
     arms = [name if state.labels.named_arms else f"arm {name}" for name in state_names(state)]
     names = [*map(str, arms), *(group.name for group in state.floors.groups)]
@@ -344,19 +346,23 @@ def _radius_factor(n_pairs: int, round_number: int, sigma: float) -> float:
     return float(getattr(radius_factor, "py_func", radius_factor)(n_pairs, round_number, sigma))
 
 
-def _planned(
+def _proven(
     state: State, means: Floats, floors: Floors, objective: Floats | None = None, on_infeasible: str = "least_shortfall"
-) -> Plan:
+) -> Plan | None:
+    """The plan by these means; None if its numbers are of so many decades that nothing can be proven."""
     problem = state.learner.problem
-    return solve_checked(
-        means if objective is None else objective,
-        means,
-        problem.context_probabilities.copy(),
-        floors,
-        problem.available.copy(),
-        "simplex",
-        on_infeasible,
-    )
+    try:
+        return solve_checked(
+            means if objective is None else objective,
+            means,
+            problem.context_probabilities.copy(),
+            floors,
+            problem.available.copy(),
+            "simplex",
+            on_infeasible,
+        )
+    except PlanningError:
+        return None
 
 
 def _means_to_plan_with(known: _Known) -> Floats:
@@ -367,7 +373,7 @@ def _means_to_plan_with(known: _Known) -> Floats:
 
 
 def _floors(
-    state: State, known: _Known, means: Floats, best: Plan, reach: Reach | None, tolerance: float
+    state: State, known: _Known, means: Floats, best: Plan | None, reach: Reach | None, tolerance: float
 ) -> tuple[FloorStatus, ...]:
     floors, progress = state.floors, state.learner.progress
     weights = known.probabilities * known.shares
@@ -394,7 +400,7 @@ def _floors(
                 high=float(expected[row] + half[row]),
                 earned=float(earned[row]),
                 earned_per_round=float(earned[row]) / rounds,
-                price=float(best.floors.prices[row]),
+                price=math.nan if best is None else float(best.floors.prices[row]),
                 largest=_largest(state, means, row) if floor.amount > 0.0 else math.nan,
                 state=verdict,
             )
@@ -416,8 +422,8 @@ def _largest(state: State, means: Floats, row: int) -> float:
     floors = state.floors
     others = _only(floors, [other for other in range(len(floors.amounts)) if other != row])
     revenue = means * floors.members[row][:, np.newaxis]
-    found = _planned(state, means, others, objective=revenue)
-    return found.value if found.status == PlanStatus.OPTIMAL else math.nan
+    found = _proven(state, means, others, objective=revenue)
+    return found.value if found is not None and found.status == PlanStatus.OPTIMAL else math.nan
 
 
 def state_names(state: State) -> tuple[Name, ...]:

@@ -231,6 +231,15 @@ class TestReplanning:
         decider.decide(0)
         assert decider.allocation()[1, 0] == pytest.approx(0.5, abs=0.05)
 
+    def test_a_plan_may_stand_for_ever(self):
+        """As long as a whole number can say: then no round number is too large for it."""
+        decider = BLP([0.2, 0.2], [0.5, 0.5], replan=2**63 - 1, noise_scale=0.1, seed=1)
+        play(decider, [[1.0, 0.2], [0.3, 0.8]], 100)
+        before = decider.status().plan_age
+        play(decider, [[1.0, 0.2], [0.3, 0.8]], 100)
+        assert decider.status().plan_age == before + 100
+        assert BLP.restore(decider.snapshot()).snapshot() == decider.snapshot()
+
     def test_snapshots_keep_the_next_plan(self):
         decider = BLP([0.2, 0.2], [0.5, 0.5], replan=50, seed=1)
         play(decider, [[1.0, 0.2], [0.3, 0.8]], 120)

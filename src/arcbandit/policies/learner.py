@@ -45,6 +45,9 @@ class Replan(enum.IntEnum):
     DOUBLING = -1
 
 
+LONGEST_WAIT = 2**62  # rounds between plans: added to the number of any round it fits into an int64
+
+
 SETTINGS = np.dtype(
     [
         ("noise_scale", np.float64),  # sigma, or its running estimate
@@ -164,7 +167,7 @@ def set_next_plan(settings, progress, t):
     if replan == Replan.DOUBLING:
         progress[Progress.NEXT_PLAN] = 2 * t
     elif replan != Replan.ALWAYS:
-        progress[Progress.NEXT_PLAN] = t + replan
+        progress[Progress.NEXT_PLAN] = t + min(replan, LONGEST_WAIT)
 
 
 @kernel

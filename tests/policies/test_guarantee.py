@@ -326,6 +326,15 @@ def test_what_is_certified_holds_along_runs(policy):
     assert found.measured < found.certified < guarantee_bound(instance, 1500).total
 
 
+def test_a_floor_of_zero_asks_for_nothing_of_means_below_zero():
+    """The best plan has an arm lose money: that is no violation to a ledger, nor to the audit of one."""
+    instance = Instance([[3.0, -1.0], [1.0, -0.5]], [1.0, 0.0], [0.5, 0.5], noise_scale=0.01)
+    assert (plan(instance).allocation * instance.weighted_means).sum(axis=1)[1] < 0.0
+    found = audit_guarantee(instance, BLP(guarantee=True), 300)
+    assert found.rounds > 290
+    assert found.above == 0
+
+
 def test_an_audit_finds_what_is_not_covered():
     """A policy that is told too small a noise, so that the audit can be seen to count."""
     told = LinearProgramRule(optimism=-10.0, caution=0.0, guarantee=True, noise_scale=0.01)

@@ -88,7 +88,8 @@ def audit(
 ) -> Audit:
     """Count the rounds of a simulation in which the paper's statements apply, and in which they fail.
 
-    Each holds in round t with probability at least 1 - 1/t, so an epoch may see the sum of 1/t failures, about log T.
+    By the paper each holds in round t with probability at least 1 - 1/t, so an epoch may see the sum of 1/t failures,
+    about log T. (That is of counts that do not depend on rewards; what is proved, docs/theory.md, is log(t)^2 / t.)
     Some are made of every rule that plans, others of rules that name them in `Policy.proven`: that a round's regret
     and violation are at most the width of w(t), and that there is no regret under I_t = I*, of OLP; that there is no
     violation while LP(UCB, LCB) is feasible, and a width of at least gamma* on the fallback, of OPLP. Beyond the paper,

@@ -157,6 +157,7 @@ def _audited_epoch(
     rng = np.random.default_rng([seed, epoch])
     optimum = plan(instance).value
     weighted, amounts = instance.weighted_means, instance.floors.amounts
+    asked = amounts > 0.0  # a floor of zero asks for nothing, even of means below zero
     learner = policy.learner
     account, by_pair = learner.ledger.account, learner.statistics.by_pair
     rounding = ROUNDING * (abs(optimum) + float(np.abs(weighted).sum()))
@@ -171,7 +172,7 @@ def _audited_epoch(
         decision = policy.decide(context)
         revenue = (weighted * learner.allocation).sum(axis=1)
         cost = max(optimum - revenue.sum(), 0.0)
-        cost += float(np.maximum(amounts - instance.floors.by_floor(revenue), 0.0).sum())
+        cost += float(np.maximum(amounts - instance.floors.by_floor(revenue), 0.0)[asked].sum())
         measured += cost
         if learner.progress[Progress.ALL_PLAYED]:
             rounds += 1

@@ -36,7 +36,7 @@ demo: $(READY)  ## Serve a film platform with simulated visitors; the dashboard'
 claims: $(READY)  ## Play 30 seeds of every experiment and count how often each claim holds, which takes an hour
 	$(BIN)/python -m arcbandit.experiments.seeds
 
-learning: $(READY)  ## Play the benchmark of learning, which takes a quarter of an hour; the page is learning.md
+learning: $(READY)  ## Play the benchmark of learning, half an hour on two processors; the page is learning.md
 	$(BIN)/arcbandit benchmark --half tuning --out $(LEARNING)
 	$(BIN)/arcbandit benchmark --frontier --out $(LEARNING)
 	$(BIN)/arcbandit benchmark --half scored --out $(LEARNING) --page $(LEARNING).md

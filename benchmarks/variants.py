@@ -339,6 +339,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--horizon", type=int, default=50_000)
     parser.add_argument("--out", type=Path, default=Path("variants"))
+    parser.add_argument("--again", action="store_true", help="play again what is there: the rule has changed since")
     given = parser.parse_args(arguments)
     unknown = set(given.variants).difference(known)
     if unknown:
@@ -347,8 +348,11 @@ def main(arguments: Sequence[str]) -> None:
     contestants: dict[str, Any] = {PLAIN: PricedLP(violation_weight=given.weight)}
     contestants |= {name: one.configured(name, given.weight) for name, one in chosen.items()}
     families = tuple(given.family or FAMILIES)
-    plan = Plan(TUNING, families, contestants, given.instances, given.epochs, given.horizon)
-    found = play(plan, given.out / f"weight-{given.weight:g}", "python -m benchmarks.variants", LogLines())
+    plan = Plan(TUNING, families, contestants, given.instances, given.epochs, given.horizon, again=given.again)
+    watch = LogLines()
+    found = play(plan, given.out / f"weight-{given.weight:g}", "python -m benchmarks.variants", watch)
+    if not watch.total:
+        print(f"{given.out} has all of this already; --again plays it again.", file=sys.stderr)
     print("| in place of a part |", " | ".join(families), "|")
     print("|---|" + "---|" * len(families))
     for name, about in {PLAIN: "(PricedLP)", **{name: one.about for name, one in chosen.items()}}.items():

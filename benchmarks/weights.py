@@ -105,7 +105,10 @@ def main(arguments: Sequence[str]) -> None:
     """Print the table of a folder of results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    results = read(parser.parse_args(arguments).folder, SCORED)
+    folder = parser.parse_args(arguments).folder
+    results = read(folder, SCORED)
+    if not results:
+        parser.error(f"folder must have results of the half {SCORED}, got {folder}.")
     print("| family | instances | | OPLP's R | PricedLP's, weight 10 | the limit's | PricedLP / OPLP | limit / OPLP |")
     print("|---|---|---|---|---|---|---|---|")
     for family, found in results.items():

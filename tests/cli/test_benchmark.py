@@ -85,7 +85,7 @@ class TestWhatIsPrinted:
     def test_a_document_has_scores_and_requirements(self, folder, capsys):
         document = json.loads(answer_to("--from", folder, "--json", capsys=capsys))
         assert [one["kept"] for one in document["requirements"]] == [True] * 7
-        assert document["settings"]["many"]["epochs"] == 8
+        assert document["settings"]["small"]["epochs"] == 8
         first = next(one for one in document["scores"] if (one["family"], one["policy"]) == ("dear", "priced-lp"))
         assert first["to_default"]["mean"] == pytest.approx(0.5)
         assert first["growth"]["largest"] is None
@@ -114,6 +114,9 @@ class TestBadOptions:
             (["--horizon", "9"], "--horizon must be a whole number from 10"),
             (["--seed", "-1"], "--seed must be a whole number"),
             (["--jobs", "0"], "--jobs must be a whole number from 1"),
+            (["--frontier", "--half", "scored"], "--half must not be given with --frontier"),
+            (["--from", "nowhere", "--seed", "3"], "--seed must not be given with --from, which plays nothing"),
+            (["--from", "nowhere", "--again"], "--again must not be given with --from"),
             (["--full", "--quick"], "--full must not be given with --quick"),
             (["--page", "page.html"], "page.html: must end in .md"),
             (["--from", "nowhere"], "--from must be a folder of results, got 'nowhere'"),
@@ -129,7 +132,7 @@ class TestBadOptions:
     def test_results_that_are_not_there_are_named(self, folder, capsys):
         code, sentence = refused("--from", folder, "--half", "tuning", capsys=capsys)
         assert code == 2
-        assert "there are no results of the part 'tuning' yet" in sentence
+        assert "there are no results of the part 'tuning' yet. There are others: --half scored." in sentence
 
     def test_results_of_other_settings_are_refused(self, folder, capsys):
         code, sentence = refused("small", *RULES, *TINY, "--out", folder, capsys=capsys)
@@ -150,7 +153,9 @@ def test_a_page_says_what_was_tuned_on_what(folder, capsys, tmp_path):
         "# How fast policies learn\n\n**Over 5 families of random instances, the regret and violation"
     )
     assert "0.50 of BLP's, and 0.62 of ThompsonLP's" in text
-    assert "The half `scored` is for a single run, after everything is fixed; what came out is above." in text
+    assert "for a single run, after everything is fixed; what came out is above." in text
+    assert "of 100 instances each)" in text
+    assert "Better than PricedLP" not in text
     assert "frontier-small.svg" in text
     assert (folder / "frontier-small.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert "`arcbandit benchmark --frontier`" in text
@@ -193,9 +198,30 @@ def test_a_quick_run_does_not_touch_the_scored_half(tmp_path, capsys, monkeypatc
     monkeypatch.chdir(tmp_path)
     tiny = ["paper", "--quick", "--policy", "olp", "--horizon", "10", "--jobs", "1"]
     answer_to(*tiny, capsys=capsys)
-    assert [path.name for path in (tmp_path / "learning").iterdir()] == ["tuning-paper.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["learning-quick"]  # where nobody's results are in the way
+    assert [path.name for path in (tmp_path / "learning-quick").iterdir()] == ["tuning-paper.csv"]
     answer_to(*tiny, "--half", "scored", capsys=capsys)
-    assert len(list((tmp_path / "learning").iterdir())) == 2
+    assert len(list((tmp_path / "learning-quick").iterdir())) == 2
+
+
+def test_a_run_that_has_nothing_to_play_says_so(tmp_path, capsys):
+    tiny = ["benchmark", "paper", "--policy", "olp", "--half", "tuning", *TINY, "--out", str(tmp_path)]
+    assert main(tiny) == 0
+    assert capsys.readouterr().err == ""
+    assert main(tiny) == 0
+    assert "has all of this already; --again plays it again" in capsys.readouterr().err
+
+
+def test_a_page_names_who_is_better(tmp_path, folder, capsys):
+    """A baseline that is better than PricedLP somewhere has marks as well."""
+    found = read(folder, "scored")["dear"]
+    found.add([row(number, "blp", 5.0, 5.0)._replace(policy="greedy") for number in range(100)])
+    found.save(folder, "arcbandit benchmark --policy greedy")
+    page = tmp_path / "page.md"
+    answer_to("--from", folder, "--page", page, capsys=capsys)
+    text = page.read_text(encoding="utf-8")
+    assert "Better than PricedLP is greedy on `dear` (0.20 of its R + V)." in text
+    assert "greedy: dear 0.10" in text  # in the words of the picture
 
 
 @pytest.mark.slow

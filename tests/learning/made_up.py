@@ -32,5 +32,7 @@ def results(*changed, families=tuple(FAMILIES), policies=tuple(SUMS)):
     for family in families:
         rows = {(number, policy): row(number, policy) for number in range(INSTANCES) for policy in policies}
         rows |= {(one.number, one.policy): one for name, one in changed if name == family}
-        found[family] = FamilyResults(Settings(SCORED, family, 0, 50_000, EPOCHS), rows.values(), ["a command"])
+        found[family] = FamilyResults(
+            Settings(SCORED, family, 0, 50_000, FAMILIES[family].epochs(EPOCHS)), rows.values(), ["a command"]
+        )
     return found

@@ -1,10 +1,14 @@
 """Each requirement is kept on some results and missed on others that differ in what it is about."""
 
+import math
+
 import pytest
 
+from arcbandit.estimates import student_quantile
 from arcbandit.learning.contestants import CAREFUL, CAUTIOUS, DEFAULT, JUDGED, SAMPLER
-from arcbandit.learning.families import FAMILIES
+from arcbandit.learning.families import FAMILIES, RANDOM
 from arcbandit.learning.requirements import verdicts
+from arcbandit.learning.results import FamilyResults
 from tests.learning.made_up import INSTANCES, results, row
 
 PLACES = {
@@ -31,9 +35,9 @@ def test_all_are_kept_on_good_results():
     found = verdicts(results())
     assert [one.kept for one in found] == [True] * 7
     assert {one.word for one in found} == {"kept"}
-    assert found[0].figures == "small 0.50, large 0.50, dear 0.50, rare 0.50, many 0.50"
+    assert found[0].figures == ", ".join(f"{family} 0.50 (0.50 to 0.50)" for family in RANDOM)
     assert found[2].figures == "600 of 600"
-    assert found[4].figures == "0 of 4,800 runs steep"
+    assert found[4].figures == "0 of 6,800 runs steep"
 
 
 @pytest.mark.slow
@@ -64,10 +68,18 @@ def test_each_is_missed_by_what_it_is_about(missed, changed):
     assert verdicts(results(*changed))[PLACES[missed[0]]].word == "missed"
 
 
+def test_figures_have_intervals_over_instances():
+    """e^-0.5 and e^0.5 times the mean, by turns: a standard error of 0.5 / sqrt(99) in the logarithm."""
+    rows = [("small", row(number, DEFAULT, 100.0 * math.exp(0.5 - number % 2), 0.0)) for number in range(INSTANCES)]
+    half = student_quantile(INSTANCES - 1) * 0.5 / math.sqrt(INSTANCES - 1)
+    low, high = 0.5 * math.exp(-half), 0.5 * math.exp(half)
+    assert verdicts(results(*rows))[0].figures.startswith(f"small 0.50 ({low:.2f} to {high:.2f}), ")
+
+
 def test_runs_that_were_played_on_are_counted():
     changed = ("many", row(3, JUDGED, steep=(2, 4, 5), late=(0.3, 0.91, 1.2)))
     found = verdicts(results(changed))[PLACES["linear"]]
-    assert found.figures == "3 of 4,800 runs steep, 3 played on, 2 above 0.9, largest 1.20"
+    assert found.figures == "3 of 6,800 runs steep, 3 played on, 2 above 0.9, largest 1.20"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +122,23 @@ class TestTooLittleToSay:
         """Nobody knows how they go on."""
         changed = ("many", row(3, JUDGED, steep=(2, 4), late=(0.3,)))
         assert kept(changed)[PLACES["linear"]] is None
+
+    @pytest.mark.parametrize("change", [{"horizon": 49_999}, {"epochs": 7}])
+    def test_short_runs_and_few_epochs(self, change):
+        """A family that was played on a smaller scale has figures, and no say; the others have."""
+        bad = [("paper", row(3, JUDGED, 100.0, 20.1)), *everywhere(DEFAULT, 41.0, 40.9)]
+        found = results(*bad)
+        found["dear"].settings = found["dear"].settings._replace(**change)
+        judged = verdicts(found)
+        assert judged[PLACES["worst"]].kept is False
+        assert {one.kept for place, one in enumerate(judged) if place != PLACES["worst"]} == {None}
+        assert "dear 0.61" in judged[PLACES["default"]].figures
+
+    def test_few_instances(self):
+        found = results()
+        rows = [one for one in found["dear"].rows if one.number < 19]
+        found["dear"] = FamilyResults(found["dear"].settings, rows)
+        assert {one.kept for one in verdicts(found)} == {None}
 
     def test_nothing_at_all(self):
         assert {one.kept for one in verdicts({})} == {None}

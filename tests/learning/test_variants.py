@@ -44,6 +44,10 @@ def test_the_table_has_a_line_for_each(tmp_path, capsys):
     assert lines[0] == "| in place of a part | small |"
     assert lines[2].startswith("| (PricedLP) | 1.000 (")
     assert lines[3].startswith("| no count floor | ")
+    main(["no-counts", "--family", "small", *small])
+    assert "has all of this already" in capsys.readouterr().err
+    main(["no-counts", "--family", "small", "--again", *small])
+    assert capsys.readouterr().err == ""
     with pytest.raises(SystemExit):
         main(["nonsense", *small])
     assert "got nonsense" in capsys.readouterr().err

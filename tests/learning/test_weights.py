@@ -5,7 +5,7 @@ import math
 import pytest
 
 from arcbandit import Instance
-from benchmarks.weights import Regrets, least_exploring, share_for_exploring
+from benchmarks.weights import Regrets, least_exploring, main, share_for_exploring
 
 
 def test_exploring_is_that_of_a_bandit_where_there_is_one():
@@ -21,6 +21,12 @@ def test_a_floor_counts_by_its_price():
     # Its floor is met in the first context, where 1 unit costs 2; in the second, 0.5 would cost 1.5.
     lost = 2.0 - 3.0 * 0.5
     assert least_exploring(instance, 10**6) == pytest.approx(2 * 3.0**2 * math.log(10**6) / lost)
+
+
+def test_a_folder_without_results_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path)])
+    assert "folder must have results of the half scored" in capsys.readouterr().err
 
 
 def test_the_share_for_exploring_is_what_is_left_beside_the_limit():

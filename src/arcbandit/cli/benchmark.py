@@ -32,7 +32,7 @@ FRONTIER_FAMILIES = ("small", "large", "dear")
 HORIZON = 50_000
 QUICK_HORIZON = 5_000
 SECONDS_BETWEEN_LINES = 20.0  # of a log
-DEFAULT_FOLDER = "learning"
+DEFAULT_FOLDER, QUICK_FOLDER = "learning", "learning-quick"
 
 
 def benchmark(
@@ -106,7 +106,7 @@ def benchmark(
         ),
     ] = False,
     seed: Annotated[
-        int, Parameter(converter=count, help="Another seed gives other instances, which nobody has tuned for.")
+        int, Parameter(converter=count, help="Another seed gives other instances; rules were changed after 0 to 4.")
     ] = 0,
     jobs: Annotated[
         int | None,
@@ -118,12 +118,13 @@ def benchmark(
     ] = None,
     cluster: Cluster = None,
     out: Annotated[
-        str,
+        str | None,
         Parameter(
-            help="The folder of results, a file per family. What it holds already is not played again: an interrupted "
-            "run goes on where it stopped."
+            show_default=False,
+            help=f"The folder of results, a file per family. What it holds already is not played again: an interrupted "
+            f"run goes on where it stopped. By default {DEFAULT_FOLDER}, or {QUICK_FOLDER} with `--quick`.",
         ),
-    ] = DEFAULT_FOLDER,
+    ] = None,
     again: Annotated[
         bool,
         Parameter(
@@ -157,7 +158,23 @@ def benchmark(
     if list_:
         _list(json)
         return
-    folder = Path(out if from_ is None else from_)
+    if from_ is not None:
+        _refuse_to_play(
+            policy=policy,
+            instances=instances,
+            epochs=epochs,
+            horizon=horizon,
+            full=full,
+            quick=quick,
+            seed=seed,
+            jobs=jobs,
+            cluster=cluster,
+            again=again,
+            out=out,
+        )
+    if frontier and half is not None:
+        raise InvalidInputError("--half must not be given with --frontier, which is of the tuning half.")
+    folder = Path(from_ or out or (QUICK_FOLDER if quick else DEFAULT_FOLDER))
     target = None if page is None else _page_target(page)
     part = "frontier" if frontier else half or ("tuning" if quick else "scored")
     if from_ is None:
@@ -172,11 +189,24 @@ def benchmark(
     parts = {name: read(folder, name) for name in PARTS}
     chosen = _chosen(parts[part], families) if from_ is not None or families else parts[part]
     if not chosen:
-        raise InvalidInputError(f"{folder}: there are no results of the part {part!r} yet.")
+        others = " or ".join(_option(name) for name, found in parts.items() if found)
+        hint = f" There are others: {others}." if others else ""
+        raise InvalidInputError(f"{folder}: there are no results of the part {part!r} yet.{hint}")
     with contextlib.ExitStack() as answers:
         answers.callback(_print_json if json else _print_all, chosen, part)
         if target is not None:
             answers.callback(_write_page, target, folder, parts)
+
+
+def _refuse_to_play(**options: Any) -> None:
+    """Refuse options that say what to play."""
+    given = [f"--{name}" for name, value in options.items() if value]
+    if given:
+        raise InvalidInputError(f"{given[0]} must not be given with --from, which plays nothing.")
+
+
+def _option(part: str) -> str:
+    return "--frontier" if part == "frontier" else f"--half {part}"
 
 
 def _size(
@@ -239,7 +269,7 @@ def command_of(plan: "Plan") -> str:
     from arcbandit.learning.families import FAMILIES
 
     words = ["arcbandit benchmark", *(plan.families if plan.families != tuple(FAMILIES) else ())]
-    words.append("--frontier" if plan.part == "frontier" else f"--half {plan.half}")
+    words.append(_option(plan.part))
     if plan.part != "frontier" and list(plan.contestants) != list(everybody()):
         words += [f"--policy {label}" for label in plan.contestants]
     words += [f"--instances {plan.instances}", f"--epochs {plan.epochs}"]
@@ -252,6 +282,8 @@ def _play(plan: "Plan", folder: "Path") -> None:
 
     with _watching() as watch:
         play(plan, folder, command_of(plan), watch)
+    if not watch.total:
+        print(f"{folder} has all of this already; --again plays it again.", file=sys.stderr)
 
 
 def _chosen(results: "Results", families: Sequence[str] | None) -> "Results":
@@ -322,7 +354,7 @@ def _print_all(results: "Results", part: str) -> None:
     from rich.text import Text
 
     from arcbandit.cli.layout import printing
-    from arcbandit.learning.requirements import verdicts
+    from arcbandit.learning.requirements import SCALE, verdicts
     from arcbandit.learning.tables import CLAIRVOYANT_COLUMNS, COLUMNS, family_tables, pooled_clairvoyant_tables
 
     with printing() as console:
@@ -337,7 +369,8 @@ def _print_all(results: "Results", part: str) -> None:
                 console.print()
         if part == "frontier":
             return
-        console.print(Text("What must hold", style="bold").append(f"  half {part}", style="not bold dim"))
+        told = f"  half {part}; in runs {SCALE}"
+        console.print(Text("What must hold", style="bold").append(told, style="not bold dim"))
         lines = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
         lines.add_column(no_wrap=True)
         lines.add_column(ratio=1)
@@ -401,8 +434,14 @@ class LogLines:
         now = time.monotonic()
         self.done += work
         if self._first is None:
+            # How long it takes is told from here on: what came before was compiling.
             self._first = (now, self.done)
-        if now - self._written >= SECONDS_BETWEEN_LINES:
+            if now - self._written >= SECONDS_BETWEEN_LINES:
+                print(
+                    f"{self.what}: kernels were compiled in {duration(now - self._began)}", file=sys.stderr, flush=True
+                )
+            self._written = now
+        elif now - self._written >= SECONDS_BETWEEN_LINES:
             self._written = now
             print(self.line(now), file=sys.stderr, flush=True)
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from arcbandit.learning.contestants import BASELINES, CLAIRVOYANTS, COMPARED, DEFAULT, DIALS, shown_as
+from arcbandit.learning.contestants import BASELINES, CLAIRVOYANTS, COMPARED, DEFAULT, DIALS, JUDGED, shown_as
 from arcbandit.learning.families import RANDOM
 from arcbandit.learning.results import FamilyResults, Results
-from arcbandit.learning.scores import geometric_mean, quotients, ratios
+from arcbandit.learning.scores import better_than, geometric_mean, quotients, ratios
 from arcbandit.report.charts import Chart, Line
 
 WIDE = (5.2, 2.9)
@@ -15,8 +15,12 @@ TALL = (4.2, 3.4)
 
 
 def order(results: Results) -> list[str]:
-    """The policies of all families that charts show, those that are always compared first."""
-    found = {policy for one in results.values() for policy in one.policies}.difference(BASELINES)
+    """The policies of all families that charts show, those that are always compared first.
+
+    A baseline is shown if it is better than the policy that is judged in some family.
+    """
+    lost = set(BASELINES).difference(better_than(results, JUDGED, BASELINES))
+    found = {policy for one in results.values() for policy in one.policies}.difference(lost)
     return [*(label for label in COMPARED if label in found), *sorted(found.difference(COMPARED))]
 
 
@@ -44,7 +48,7 @@ def relative_chart(results: Results) -> Chart:
         "geometric mean over instances; BLP is 1, less is better",
         "",
         tuple(lines),
-        guides=(Line("", (1.0, 1.0), (-0.5, len(families) - 0.5)),),
+        guides=(Line("BLP", (1.0, 1.0), (-0.5, len(families) - 0.5)),),
         x_log=True,
         y_names=tuple(families),
         in_words=" ".join(words),
@@ -86,7 +90,9 @@ def frontier_chart(found: FamilyResults) -> Chart:
                 points[f"{value:g}"] = tuple(geometric_mean(values) for values in sums)
         if points:
             violation, regret = zip(*points.values(), strict=True)
-            lines.append(Line(dial.label, violation, regret, place=place, marks=True, point_names=tuple(points)))
+            ends = {0, len(points) - 1}  # the names of all would lie on each other
+            names = tuple(value if number in ends else "" for number, value in enumerate(points))
+            lines.append(Line(dial.label, violation, regret, place=place, marks=True, point_names=names))
             told = (f"at {value} V {one[0]:.3g} and R {one[1]:.3g}" for value, one in points.items())
             words.append(f"{dial.label}: {', '.join(told)}.")
     return Chart(

@@ -15,7 +15,8 @@ CLAIRVOYANT, CLAIRVOYANT_WITH_MARGINS = "clairvoyant", "clairvoyant-margins"
 CLAIRVOYANTS = (CLAIRVOYANT_WITH_MARGINS, CLAIRVOYANT)
 # Those that are compared. Those that take longest come first, so that no worker is left alone with one at the end.
 COMPARED = (SAMPLER, JUDGED, CAREFUL, CAUTIOUS, DEFAULT, HOPEFUL, *CLAIRVOYANTS)
-# All others of the library: rows in the tables, but no marks in the charts, as most lose ten times as much.
+# All others of the library: rows in the tables, but marks in the charts only where one is better than the policy that
+# is judged, as most lose ten times as much.
 BASELINES = (
     "bandit-q",
     "loe2d",

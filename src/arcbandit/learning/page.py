@@ -5,17 +5,28 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from arcbandit.learning.charts import frontier_chart, relative_chart, tail_chart
-from arcbandit.learning.contestants import CAREFUL, DEFAULT, DIALS, JUDGED, PLAYED_ON, SAMPLER
-from arcbandit.learning.families import FAMILIES, RANDOM
+from arcbandit.learning.contestants import (
+    CAREFUL,
+    CLAIRVOYANTS,
+    DEFAULT,
+    DIALS,
+    JUDGED,
+    PLAYED,
+    PLAYED_ON,
+    SAMPLER,
+    shown_as,
+)
+from arcbandit.learning.families import FAMILIES, LEAST_PRICE, RANDOM, SPENT_SEEDS
 from arcbandit.learning.play import EARLIER, LATE, STEEP
-from arcbandit.learning.requirements import verdicts
+from arcbandit.learning.requirements import SCALE, verdicts
 from arcbandit.learning.results import FRONTIER, SCORED, TUNING, FamilyResults, Results
-from arcbandit.learning.scores import LEAST_SUM, quotients, ratios
+from arcbandit.learning.scores import LEAST_SUM, better_than, quotients, ratios
 from arcbandit.learning.tables import CLAIRVOYANT_COLUMNS, COLUMNS, clairvoyant_tables, family_tables, ratio
 from arcbandit.report.charts import Chart, alt_text
 from arcbandit.report.figures import chart_file
 from arcbandit.report.files import write_whole
 from arcbandit.report.tables import NumberTable
+from arcbandit.showing import counted
 
 SUFFIX = ".md"
 Parts = Mapping[str, Results]  # by name, as in PARTS
@@ -50,14 +61,13 @@ def page(parts: Parts, images: dict[str, str]) -> str:
         images.get("relative", ""),
         f"This page is written by `arcbandit benchmark`, from the half `{half}` of the instances unless a section says "
         "otherwise. Regret R is revenue lost against the best plan, violation V what the floors lacked, both summed "
-        "over the rounds. The pictures leave out the baselines, which the tables have.",
+        "over the rounds in which there is any: a round that earns more makes up for none. The pictures leave out "
+        f"baselines, which the tables have, unless one is better than PricedLP somewhere.{_better(shown)}",
         "## What must hold",
+        f"Requirements are about runs {SCALE}; in parentheses are 95 % intervals of geometric means over instances.",
         _verdicts(shown),
         *(["On the half `tuning`, for comparison:", _verdicts(tuning)] if scored and tuning else []),
-        "## From the best instance to the worst",
-        "Each line has all instances of the random families, from those where a policy does best beside BLP to those "
-        "where it does worst.",
-        images.get("tails", ""),
+        *_tails(images),
         *_frontier(frontier, images),
         "## Every family",
         *(_table(table) for table in family_tables(shown)),
@@ -66,13 +76,16 @@ def page(parts: Parts, images: dict[str, str]) -> str:
         "## Families",
         "\n".join(f"- `{family.name}`: {family.about}." for family in FAMILIES.values()),
         "An instance is a pure function of its family, its half, its number and the seed. Each is strictly feasible; "
-        "those of the random families are not degenerate and have an active floor at a price above 0. The exact recipe "
+        f"those of the random families are not degenerate and have an active floor at a price of {LEAST_PRICE:g} or "
+        "more. The exact recipe "
         'is `src/arcbandit/learning/families.py`; `arcbandit.learning.families.drawn("small", "tuning", 0)` gives one.',
         "## What was tuned on what",
-        "The constants of a rule may be chosen on the half `tuning`, and on nothing else; the frontiers are of that "
-        f"half. The half `scored` is for a single run, after everything is fixed; {_when(scored)}. Whoever doubts that "
-        "nothing was fitted to it plays instances that nobody has seen: `arcbandit benchmark --seed` with a number of "
-        "their own.",
+        "The constants of a rule may be chosen on the half `tuning`, and on nothing else. The half `scored` of a seed "
+        f"is for a single run, after everything is fixed; {_when(scored)}. Families are the same in both halves, and "
+        "the instances of `paper` too (with other noise): what nothing was tuned on are the instances of the random "
+        "families. The frontiers are of the half `tuning`, on which PricedLP was tuned, and the others were not. Seeds "
+        f"{_spent()} were played before, and rules changed after; whoever doubts that nothing was fitted to what is "
+        "shown here plays instances that nobody has seen: `arcbandit benchmark --seed` with a number of their own.",
         "## How it was played",
         _settings(parts),
     ]
@@ -92,11 +105,49 @@ def _first_sentence(results: Results) -> str:
             parts.append(f"{ratio(low)} to {ratio(high)} of {name}" if low < high else f"{ratio(low)} of {name}")
     if not parts:
         return "PricedLP was not played beside other policies yet."
-    families = sum(family in results for family in RANDOM)
+    count = sum(family in results for family in RANDOM)
+    families = f"{count} {'family' if count == 1 else 'families'}"
     return (
-        f"**Over {families} families of random instances, the regret and violation of PricedLP together are "
-        f"{', and '.join(parts)}** (geometric means by family)."
+        f"**Over {families} of random instances, the regret and violation of PricedLP together are "
+        f"{', and '.join(parts)}** (geometric means by family, of {_sizes(results)})."
     )
+
+
+def _sizes(results: Results) -> str:
+    """How many instances the random families have: those of most, then the others."""
+    sizes = {family: results[family].instances for family in RANDOM if family in results}
+    usual = max(sizes.values(), key=list(sizes.values()).count)
+    others = [f"{size} of `{family}`" for family, size in sizes.items() if size != usual]
+    return f"{counted(usual, 'instance')} each" + (f", but {', '.join(others)}" if others else "")
+
+
+def _better(results: Results) -> str:
+    """A sentence about policies that are better than the one that is judged somewhere."""
+    others = [label for label in PLAYED if label not in (JUDGED, CAREFUL, *CLAIRVOYANTS)]
+    found = better_than(results, JUDGED, others)
+    if not found:
+        return ""
+    told = []
+    for label, where in found.items():
+        families = ", ".join(f"`{family}` ({ratio(mean)} of its R + V)" for family, mean in where.items())
+        told.append(f"{shown_as(label)} on {families}")
+    return f" Better than PricedLP is {'; '.join(told)}."
+
+
+def _tails(images: dict[str, str]) -> list[str]:
+    if "tails" not in images:
+        return []
+    return [
+        "## From the best instance to the worst",
+        "Each line has all instances of the random families, from those where a policy does best beside BLP to those "
+        "where it does worst.",
+        images["tails"],
+    ]
+
+
+def _spent() -> str:
+    *first, last = (str(seed) for seed in SPENT_SEEDS)
+    return f"{', '.join(first)} and {last}"
 
 
 def _when(scored: Results) -> str:
@@ -141,13 +192,14 @@ def _settings(parts: Parts) -> str:
     for part, results in parts.items():
         for family, found in results.items():
             settings = found.settings
-            lines.append(
-                f"- `{part}-{family}.csv`: {found.instances} instances, {settings.epochs} epochs, horizon "
-                f"{settings.horizon:,}, seed {settings.seed}; made by {_commands(found)}."
-            )
+            size = f"{counted(found.instances, 'instance')}, {counted(settings.epochs, 'epoch')}"
+            made = f"horizon {settings.horizon:,}, seed {settings.seed}; made by {_commands(found)}"
+            lines.append(f"- `{part}-{family}.csv`: {size}, {made}.")
     first, last = LATE
     lines += [
         "",
+        "`paper` has the five instances of the paper and plays four times the epochs; `many`, whose rounds take a "
+        "hundred times as long, has a quarter of the instances and half the epochs. "
         f"In each epoch all policies meet the same contexts and the same noise. Sums below {LEAST_SUM:g} count as "
         f"{LEAST_SUM:g} in geometric means and ratios. A run is steep if its R + V grew from T/{EARLIER} to T with an "
         f"exponent above {STEEP:g}; steep runs of {' and '.join(PLAYED_ON)} are played again with the same draws, to "

@@ -6,8 +6,13 @@ from typing import NamedTuple
 
 from arcbandit.learning.contestants import CAREFUL, CAUTIOUS, DEFAULT, JUDGED, SAMPLER
 from arcbandit.learning.families import FAMILIES, RANDOM
-from arcbandit.learning.results import Results
-from arcbandit.learning.scores import LINEAR, beats_both, growth, quotients, ratios
+from arcbandit.learning.results import FamilyResults, Results
+from arcbandit.learning.scores import LINEAR, beats_both, growth, interval, quotients, ratios
+
+# What they are about is runs of so many rounds, and at least so many instances of a family and epochs of each.
+LEAST_ROUNDS = 50_000
+LEAST_INSTANCES, LEAST_EPOCHS = 20, 8
+SCALE = f"of {LEAST_ROUNDS:,} rounds or more, {LEAST_INSTANCES} instances of a family and {LEAST_EPOCHS} epochs or more"
 
 AGAINST_DEFAULT = 0.6
 AGAINST_SAMPLER = 0.8
@@ -17,6 +22,7 @@ CAREFUL_VIOLATION = 1.0
 CAREFUL_REGRET = 0.7
 
 NAMES = {JUDGED: "PricedLP", CAREFUL: "PricedLP, weight 10", DEFAULT: "BLP", SAMPLER: "ThompsonLP", CAUTIOUS: "OPLP"}
+NOWHERE: Mapping[str, str] = {}
 SUMS = {"total": "R + V", "violation": "V", "regret": "R"}
 
 
@@ -34,7 +40,28 @@ class Verdict(NamedTuple):
 
 
 def verdicts(results: Results) -> tuple[Verdict, ...]:
-    """Every requirement."""
+    """Every requirement; families of which too little was played have figures, but no say."""
+    shown = _verdicts(results)
+    enough = {family: found for family, found in results.items() if played_enough(found)}
+    if len(enough) == len(results):
+        return shown
+    judged = _verdicts(enough)
+    return tuple(
+        one._replace(kept=False if other.kept is False else None) for one, other in zip(shown, judged, strict=True)
+    )
+
+
+def played_enough(found: FamilyResults) -> bool:
+    """Whether a family's results are of the scale that requirements are about."""
+    settings, family = found.settings, FAMILIES[found.settings.family]
+    return (
+        settings.horizon >= LEAST_ROUNDS
+        and settings.epochs >= family.epochs(LEAST_EPOCHS)
+        and found.instances >= family.size(LEAST_INSTANCES)
+    )
+
+
+def _verdicts(results: Results) -> tuple[Verdict, ...]:
     return (
         _at_most(results, RANDOM, JUDGED, DEFAULT, "total", AGAINST_DEFAULT),
         _at_most(results, RANDOM, JUDGED, SAMPLER, "total", AGAINST_SAMPLER),
@@ -52,15 +79,21 @@ def _at_most(results: Results, families: Iterable[str], policy: str, other: str,
     which = "every random family" if wanted == RANDOM else "every family"
     share = "at most" if limit == 1.0 else f"at most {limit:g} of"
     sentence = f"{SUMS[metric]} of {NAMES[policy]} is {share} {NAMES[other]}'s on {which}"
-    found = {
-        family: ratios(quotients(results[family], policy, other, metric)) for family in wanted if family in results
-    }
-    return _verdict(sentence, {family: one.mean for family, one in found.items() if one}, limit, len(wanted))
+    found = {family: quotients(results[family], policy, other, metric) for family in wanted if family in results}
+    means = {family: one.mean for family, values in found.items() if (one := ratios(values))}
+    between = {}
+    for family in means:
+        low, high = interval(found[family])
+        between[family] = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+    return _verdict(sentence, means, limit, len(wanted), between)
 
 
-def _verdict(sentence: str, measured: Mapping[str, float], limit: float, wanted: int) -> Verdict:
+def _verdict(
+    sentence: str, measured: Mapping[str, float], limit: float, wanted: int, between: Mapping[str, str] = NOWHERE
+) -> Verdict:
     """Missed if a family is above the limit; kept if none is, and all that are wanted were measured."""
-    figures = ", ".join(f"{family} {value:.2f}" for family, value in measured.items()) or "nothing was played"
+    told = (f"{family} {value:.2f}{between.get(family, '')}" for family, value in measured.items())
+    figures = ", ".join(told) or "nothing was played"
     if any(value > limit for value in measured.values()):
         return Verdict(sentence, False, figures)
     return Verdict(sentence, True if len(measured) == wanted else None, figures)

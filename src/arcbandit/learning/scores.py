@@ -1,11 +1,13 @@
 """Scores: what policies lose, beside each other and beside what cannot be beaten."""
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arcbandit.estimates import Estimate, estimate
 from arcbandit.learning.contestants import CAUTIOUS, CLAIRVOYANTS, DEFAULT, HOPEFUL
 from arcbandit.learning.results import FamilyResults, Results, Row
 
@@ -90,6 +92,12 @@ def ratios(values: Floats) -> Ratios | None:
     return Ratios(values.size, mean, float(np.median(values)), float(np.quantile(values, TAIL)), float(values.max()))
 
 
+def interval(values: Floats) -> tuple[float, float]:
+    """The 95 % interval of the geometric mean of quotients, over instances; NaN of fewer than two."""
+    found = estimate(np.log(values)) if values.size > 1 else Estimate(math.nan, math.nan)
+    return math.exp(found.mean - found.half_width), math.exp(found.mean + found.half_width)
+
+
 def to_clairvoyant(families: Iterable[FamilyResults], policy: str, clairvoyant: str) -> Ratios | None:
     """Ratios to a clairvoyant where it loses anything; if no floor is active it loses nothing."""
     pairs = [pair for found in families for pair in in_common(found, policy, clairvoyant)]
@@ -130,6 +138,17 @@ def score(found: FamilyResults, policy: str) -> Score:
         growth(rows.values(), found.settings.epochs),
         float(np.exp(np.log(limits).mean())) if limits.size else None,
     )
+
+
+def better_than(results: Results, policy: str, others: Iterable[str]) -> dict[str, dict[str, float]]:
+    """By which of the other policies it is beaten: their R + V over its own, by policy and by family."""
+    found: dict[str, dict[str, float]] = {}
+    for other in others:
+        for family, one in results.items():
+            compared = ratios(quotients(one, other, policy))
+            if compared is not None and compared.mean < 1.0:
+                found.setdefault(other, {})[family] = compared.mean
+    return found
 
 
 def scores(results: Results) -> list[Score]:

@@ -117,7 +117,7 @@ def alt_text(shown: Chart | Matrix | Sheet) -> str:
     over = f"{shown.y_label or 'each name'} against {shown.x_label}"
     scale = " on logarithmic axes" if shown.x_log and shown.y_log else ""
     if shown.x_log and not shown.y_log:
-        scale = ", which is logarithmic"
+        scale = " on a logarithmic axis"
     ends = "; ".join(f"{line.label} {float(np.asarray(line.y)[-1]):,.4g}" for line in shown.lines if line.joined)
     ending = f" At the right end: {ends}." if ends else ""
     if shown.in_words:

@@ -271,6 +271,8 @@ def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int, look: Look) -
             size=LABEL_SIZE,
         )
     for place, name in enumerate(line.point_names):
+        if not name:
+            continue
         where = (float(x[place]), float(y[place]))
         axes.annotate(name, where, xytext=(6, 3), textcoords="offset points", size=SMALL_SIZE)
 
@@ -279,18 +281,19 @@ def _draw_labels(axes: "Axes", chart: Chart, looks: Sequence[Look], key: str) ->
     """Each line's name at its end, moved up or down if two would overlap."""
     width, height = _inches(axes)
     texts = ["\n".join(broken_label(line.label)) for line in chart.lines]
-    ends = [_height_of_end(axes, chart, line) for line in chart.lines]
+    # Marks that no line joins have no end: names stand in the middle.
+    ends = [_height_of_end(axes, chart, line) if line.joined else 0.5 for line in chart.lines]
     heights = [LABEL_SIZE * LINE_SPACING * (text.count("\n") + 1) / 72 / height for text in texts]
     shrink = min(1.0, 1.0 / sum(heights))
     places = spread(ends, [one * shrink for one in heights])
     start = LABEL_START / width
-    for index, (look, text, end, place) in enumerate(zip(looks, texts, ends, places, strict=True)):
+    for index, (line, look, text, end, place) in enumerate(zip(chart.lines, looks, texts, ends, places, strict=True)):
         axes.plot(
             [1.0, 1.0 + 0.6 * start],
             [end, place],
             transform=axes.transAxes,
             clip_on=False,
-            linewidth=1.0,
+            linewidth=1.0 if line.joined else 0.0,
             markersize=4,
             markevery=[1],
             label=f"_leader {index}",

@@ -37,9 +37,9 @@ def families(quick: bool) -> dict[str, list[Instance]]:
         "ν⁽⁰⁾": [paper_instance("nu-nominal")],
         "margin 0.01": [paper_instance("nu-margin:0.01")],
         "2 × 2": [Instance([[3.0, 2.0], [1.0, 1.2]], [0.1, 0.25], [0.5, 0.5])],
-        "small": [random_instance(seed, 5, 6, (0.3, 2.0)) for seed in range(100, 100 + count)],
-        "larger": [random_instance(seed, 10, 20, (0.3, 3.0)) for seed in range(200, 200 + count)],
-        "dear": [Instance([[3.0, 2.0], [0.05, 0.03]], [0.1, 0.01], [0.5, 0.5], noise_scale=0.1)],
+        "twenty small": [random_instance(seed, 5, 6, (0.3, 2.0)) for seed in range(100, 100 + count)],
+        "twenty larger": [random_instance(seed, 10, 20, (0.3, 3.0)) for seed in range(200, 200 + count)],
+        "one dear": [Instance([[3.0, 2.0], [0.05, 0.03]], [0.1, 0.01], [0.5, 0.5], noise_scale=0.1)],
     }
 
 

@@ -241,6 +241,11 @@ def keep_margins(learner):
     return False
 
 
+@kernel
+def explore_in_all(learner, rounds):
+    """Leave a plan that stands for many rounds as it is."""
+
+
 # The parts that came after the two versions: how logarithms count, what becomes of floors that can barely be met, and
 # that averages move in every other round.
 LATER: dict[str, Any] = {
@@ -261,14 +266,19 @@ class Variant(NamedTuple):
     dials: Mapping[str, float] = {}
     learn: Callable[..., Any] | None = None
 
-    def configured(self, name: str, weight: float) -> Configuration:
-        """The rule, with a weight of violation."""
+    def configured(self, name: str, weight: float, rounds: int = 1) -> Configuration:
+        """The rule, with a weight of violation, and plans that stand for so many rounds."""
         parts: dict[str, Any] = {"name": name, "__doc__": self.about, "allocate": staticmethod(self.allocate)}
         if self.learn is not None:
             parts |= {"learn": staticmethod(self.learn), "rows": PricedLP.rows._replace(by_pair=Kept)}
         rule = type(PricedLP)("Variant", (PricedLP,), parts)
-        made: Configuration = rule(violation_weight=weight, **self.dials)
+        made: Configuration = rule(violation_weight=weight, **standing(rounds), **self.dials)
         return made
+
+
+def standing(rounds: int) -> dict[str, Any]:
+    """The setting for plans that stand for so many rounds."""
+    return {} if rounds == 1 else {"replan": rounds}
 
 
 def variants() -> dict[str, Variant]:
@@ -309,6 +319,7 @@ def variants() -> dict[str, Variant]:
             "neither of these two",
             varied(leave_margins_out=keep_margins, MOST_RISE=math.inf, MOST_OF_MISSED=math.inf),
         ),
+        "stands": Variant("plans explore as long as they stand", varied(explore_in_proportion=explore_in_all)),
         "no-counts": Variant("no count floor", priced_lp.allocate, {"count_floor": 0.0}),
     }
 
@@ -335,6 +346,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("variants", nargs="*", help=f"by default all: {', '.join(known)}")
     parser.add_argument("--family", action="append", default=[], choices=FAMILIES)
     parser.add_argument("--weight", type=float, default=1.0)
+    parser.add_argument("--replan", type=int, default=1, help="rounds that a plan stands for; see the variant `stands`")
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--horizon", type=int, default=50_000)
@@ -345,14 +357,15 @@ def main(arguments: Sequence[str]) -> None:
     if unknown:
         parser.error(f"variants must be among {', '.join(known)}, got {', '.join(sorted(unknown))}.")
     chosen = {name: known[name] for name in given.variants or known}
-    contestants: dict[str, Any] = {PLAIN: PricedLP(violation_weight=given.weight)}
-    contestants |= {name: one.configured(name, given.weight) for name, one in chosen.items()}
+    contestants: dict[str, Any] = {PLAIN: PricedLP(violation_weight=given.weight, **standing(given.replan))}
+    contestants |= {name: one.configured(name, given.weight, given.replan) for name, one in chosen.items()}
     families = tuple(given.family or FAMILIES)
     plan = Plan(TUNING, families, contestants, given.instances, given.epochs, given.horizon, again=given.again)
     watch = LogLines()
-    found = play(plan, given.out / f"weight-{given.weight:g}", "python -m benchmarks.variants", watch)
+    folder = given.out / (f"weight-{given.weight:g}" + (f"-replan-{given.replan}" if given.replan > 1 else ""))
+    found = play(plan, folder, "python -m benchmarks.variants", watch)
     if not watch.total:
-        print(f"{given.out} has all of this already; --again plays it again.", file=sys.stderr)
+        print(f"{folder} has all of this already; --again plays it again.", file=sys.stderr)
     print("| in place of a part |", " | ".join(families), "|")
     print("|---|" + "---|" * len(families))
     for name, about in {PLAIN: "(PricedLP)", **{name: one.about for name, one in chosen.items()}}.items():

@@ -703,8 +703,9 @@ class PricedLP(Policy):
     it earns; where promises must be kept, raise the weight. An unlucky first reward does not keep a pair away for long:
     one that by `count_reach` confidence radii could be worth a play has at least `count_floor` log(1 + t)^2 of them;
     with many visits of a context its radii grow to those of an ordinary bandit. Margins that the means cannot earn are
-    left out. If the means cannot meet the floors themselves, they are planned for with optimism; if even optimistic
-    bounds cannot, that is reported as by any rule that plans, and `when_infeasible="same_share"` shares them out.
+    left out where the means can meet the floors without them. If they cannot, floors are planned for with optimism; if
+    even optimistic bounds cannot, that is reported as by any rule that plans, and `when_infeasible="same_share"` shares
+    them out.
 
     >>> policy = PricedLP([0.1, 0.1], [0.5, 0.5], noise_scale=0.1, seed=1)
     >>> for round_number in range(500):

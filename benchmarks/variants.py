@@ -29,7 +29,6 @@ from arcbandit.policies import priced_lp
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.priced_lp import (
     BONUS_HEAD_START,
-    MANY_VISITS,
     MEAN_HEAD_START,
     MOST_SHORTFALL_PRICE,
     ByFloor,
@@ -49,9 +48,8 @@ AS_FOUND = {"price_reach": 0.0, "price_caution": 0.0, "count_floor": 0.0}
 
 # Names that kernels of this file are bound to.
 drawing_allocate: Any = None
-usual_reach: Any = None
+usual_logarithms: Any = None
 usual_bonus: Any = None
-usual_counted: Any = None
 
 
 def plain(function: Any) -> Any:
@@ -188,27 +186,27 @@ def learn_squares(learner, context, arm, reward):
         learner.memory.by_pair[Kept.SQUARES, arm, context] += deviation * deviation * pulls / (pulls - 1.0)
 
 
-def write_reach_by_variance(learner, t):
-    """The usual reach, times a pair's variance over that of the noise, which stands for some plays beside it."""
+def write_counted_by_variance(learner, t):
+    """The usual, times a pair's variance over that of the noise, which stands for some plays beside it."""
     scratch, by_pair = learner.memory.scratch_by_pair, learner.statistics.by_pair
     noise = learner.settings[0].noise_scale ** 2
     n_arms, n_contexts = learner.allocation.shape
-    usual_reach(learner, t)
+    usual_logarithms(learner, t)
     for context in range(n_contexts):
         scratch[PairScratch.REACH_PRIOR, 0, context] = -1.0  # the next call computes the usual ones again
         for arm in range(n_arms):
             n = by_pair[ByPair.PULLS, arm, context]
             own = learner.memory.by_pair[Kept.SQUARES, arm, context] + PRIOR_PLAYS * noise
-            scratch[PairScratch.REACH, arm, context] *= own / ((max(n - 1.0, 0.0) + PRIOR_PLAYS) * noise)
+            scratch[PairScratch.COUNTED, arm, context] *= own / ((max(n - 1.0, 0.0) + PRIOR_PLAYS) * noise)
 
 
 # What else radii could be: logarithms that count three times for fewer plays, and a reach of prices that fades.
 
 
-def counted_of_fewer(logarithm, inverse, of_visits):
-    """L + 2 h (L - 4)_+, with h = 1 up to two plays; with many visits as usual."""
-    found = logarithm + 2.0 * max(logarithm - 4.0, 0.0) * min(2.0 * inverse, 1.0)
-    return max(found, usual_counted(logarithm, inverse, of_visits)) if of_visits > MANY_VISITS else found
+@kernel
+def counted_of_fewer(logarithm, inverse):
+    """L + 2 h (L - 4)_+, with h = 1 up to two plays."""
+    return logarithm + 2.0 * max(logarithm - 4.0, 0.0) * min(2.0 * inverse, 1.0)
 
 
 def write_bonus_that_fades(learner, t, exploration, dearest, whole):
@@ -297,21 +295,23 @@ def variants() -> dict[str, Variant]:
         **LATER,
     )
     draws = bound(kernel, allocate_by_draws, drawing_allocate=varied(write_bonus=write_draws))
-    by_variance = bound(kernel, write_reach_by_variance, usual_reach=priced_lp.write_reach)
-    fewer = bound(kernel, counted_of_fewer, usual_counted=priced_lp.counted)
+    by_variance = bound(kernel, write_counted_by_variance, usual_logarithms=priced_lp.write_counted)
     fades = bound(kernel, write_bonus_that_fades, usual_bonus=priced_lp.write_bonus)
     return {
         "first": Variant("first version, as found", first, AS_FOUND),
         "first-0.85": Variant("first version, exploration 0.85", first, {**AS_FOUND, "exploration": 0.85}),
         "second": Variant("second version, as found", varied(**LATER), AS_FOUND),
         "draws": Variant("draws in place of radii", draws),
-        "variances": Variant("radii by each pair's own variance", varied(write_reach=by_variance), learn=learn_squares),
+        "variances": Variant(
+            "radii by each pair's own variance", varied(write_counted=by_variance), learn=learn_squares
+        ),
         "once": Variant("no logarithm counts twice", varied(LEFT_ALONE=math.inf, GAIN=0.0)),
         "twice": Variant("logarithms count twice whatever the plays", varied(FEW_PLAYS=math.inf)),
-        "fewer": Variant("three times beyond 4, up to two plays", varied(counted=fewer)),
+        "fewer": Variant("three times beyond 4, up to two plays", varied(counted=counted_of_fewer)),
         "fades": Variant("a reach of prices that fades with plays", varied(write_bonus=fades)),
         "one-price": Variant("a missed floor costs the same in every round", varied(shortfall_price=one_price)),
         "few-visits": Variant("many visits change nothing", varied(GAIN=0.0)),
+        "later": Variant("many visits are as many where floors are dear", varied(SOONER=0.0)),
         "asked": Variant("no margin is left out", varied(leave_margins_out=keep_margins, MOST_RISE=math.inf)),
         "out": Variant("margins are left out though floors are missed", varied(put_margins_back=keep_margins)),
         "missed": Variant("a missed floor's price counts in full", varied(MOST_OF_MISSED=math.inf)),

@@ -282,7 +282,12 @@ def test_lemma_4_how_far_an_index_falls_below_its_mean():
 
 
 # Kernels that are not entered from Python are called as what they are compiled from.
-counted = getattr(priced_lp.counted, "py_func", priced_lp.counted)
+at_first, in_the_end = (getattr(one, "py_func", one) for one in (priced_lp.counted, priced_lp.counted_with_visits))
+
+
+def counted(logarithm, inverse, of_visits):
+    """What a logarithm counts for in PricedLP, at a price of 1."""
+    return in_the_end(at_first(logarithm, inverse), of_visits, 0.0)
 
 
 def log_of_a_stall(logarithm, plays, exploration, counts=lambda reach, inverse, of_visits: reach):
@@ -294,7 +299,7 @@ def log_of_a_stall(logarithm, plays, exploration, counts=lambda reach, inverse, 
 
 def of_few_plays(reach, inverse, of_visits):
     """What a logarithm counts for in PricedLP before there are many visits."""
-    return counted(reach, inverse, 0.0)
+    return at_first(reach, inverse)
 
 
 @pytest.mark.parametrize("exploration", [math.sqrt(0.5), 0.85])

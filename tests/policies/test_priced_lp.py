@@ -12,8 +12,19 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.revenue_row import Lies
 from arcbandit.learning.families import drawn
 from arcbandit.policies.learner import Outcome, Progress
-from arcbandit.policies.priced_lp import LEFT_ALONE, MANY_VISITS, ByFloor, ByPairRow, PairScratch, Total
+from arcbandit.policies.priced_lp import (
+    LEFT_ALONE,
+    MANY_VISITS,
+    ByFloor,
+    ByPairRow,
+    FloorScratch,
+    PairScratch,
+    Total,
+)
+from arcbandit.simulation.epoch import Shelf, run_task
+from arcbandit.simulation.metrics import Total as Sums
 from tests.reference.priced_lp import PricedTwin
+from tests.simulation.twins import make_task
 
 NU = paper_instance("nu")
 DEAR = Instance([[3.0, 2.0], [0.05, 0.03]], [0.1, 0.01], [0.5, 0.5], noise_scale=0.1)  # a price of about 80
@@ -207,7 +218,8 @@ class TestPlaysAsDefined:
         n, many = scratch[PairScratch.PULLS], np.log1p(visits)
         usual = np.log1p(visits / n)
         usual += np.maximum(usual - 5, 0) * np.minimum(4 / n, 1)
-        more = usual + 4 * (many - 10)
+        dearest = max(1.0, restored.learner.memory.scratch_by_floor[FloorScratch.PRICE].max())
+        more = usual + 4 * (many + np.log(dearest) / 2 - 10)
         assert (many > MANY_VISITS).all()
         assert (more > 2 * many)[n < 1000].all() == (most > 1e6)
         assert scratch[PairScratch.REACH] == pytest.approx(2 * np.minimum(more, 2 * many) / n, rel=1e-12)
@@ -498,6 +510,13 @@ def test_how_a_processor_rounds_decides_nothing(instance):
         assert np.allclose(getattr(first, metric)["x"], getattr(second, metric)["x"], rtol=0, atol=1e-9)
 
 
+def one_run(one, configured, epoch, horizon):
+    """R + V of a run of an instance of a family, with the draws of that epoch."""
+    task = make_task(configured, one.instance, horizon)._replace(rewards=one.rewards, seed=one.seed, epoch=epoch)
+    totals, _ = run_task(task, None, Shelf())
+    return totals[Sums.REGRET_PLUS_VIOLATION, -1]
+
+
 @pytest.mark.slow
 class TestLearnsFaster:
     """Seeded. The means differ by at least seven standard errors each, so a false alarm is one in a billion or less."""
@@ -523,6 +542,12 @@ class TestLearnsFaster:
         instance = Instance([[3.0], [0.002]], [0.0, 0.001], [1.0], noise_scale=0.0005)
         trace = simulate(instance, ["priced-lp"], horizon=5000, epochs=10, seed=5)
         assert trace.violation["priced-lp"][:, -1].max() < 0.5
+
+    def test_where_a_floor_is_dear_bad_luck_does_not_outlast_many_visits(self):
+        """Without visits that count sooner there, this run loses 97,472, nine tenths of it after round 100,000."""
+        one = drawn("dear", "scored", 20, 5)
+        sums = one_run(one, PricedLP(), 35, 500_000)
+        assert sums < 5000
 
     def test_no_weight_is_in_vain(self):
         """Its price is 20,000: of 12.5 all is missed at a weight of 1, and little at larger ones."""

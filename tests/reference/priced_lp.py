@@ -117,8 +117,6 @@ class PricedTwin:
         usual = np.log1p(visits / n)
         usual += np.maximum(usual - 5, 0) * np.minimum(4 / n, 1)  # a pair with few plays that is left alone
         many = np.log1p(visits)
-        usual = np.minimum(usual + 4 * np.maximum(many - 10, 0), np.maximum(2 * many, usual))
-        explored = 2 * np.where(played, usual, math.log(2 * self.available.size * t)) / n
         revenue = self.p * mean
         # What a margin takes per unit of each pair's share, per unit of z over the standard error.
         taken = self.p**2 * self.sigma**2 * self.average_plan / n
@@ -153,7 +151,11 @@ class PricedTwin:
             plan, _, _ = solve_soft(hoped, rows, asked, self.available, most)
         else:
             dearest = max(1.0, prices.max(initial=0.0) / self.weight)
-            radius = self.sigma * np.sqrt(self.exploration**2 * explored + 2 * self.price_reach * math.log(dearest) / n)
+            of_price = self.price_reach * math.log(dearest)
+            more = usual + 4 * np.maximum(many + of_price / 2 - 10, 0)
+            usual = np.minimum(more, np.maximum(2 * many, usual))
+            explored = 2 * np.where(played, usual, math.log(2 * self.available.size * t)) / n
+            radius = self.sigma * np.sqrt(self.exploration**2 * explored + 2 * of_price / n)
             bonus = self.p * worth[:, None] * radius * (1 + BONUS_HEAD_START * places) / dearest
             plan, _, _ = solve_soft(bonus, rows, asked, self.available, self.weight, (revenue, earned))
             surplus = (rows * plan).sum(axis=(1, 2)) - floors

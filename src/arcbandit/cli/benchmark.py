@@ -106,7 +106,7 @@ def benchmark(
         ),
     ] = False,
     seed: Annotated[
-        int, Parameter(converter=count, help="Another seed gives other instances; rules were changed after 0 to 4.")
+        int, Parameter(converter=count, help="Another seed gives other instances; rules were changed after 0 to 5.")
     ] = 0,
     jobs: Annotated[
         int | None,

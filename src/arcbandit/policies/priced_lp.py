@@ -60,8 +60,10 @@ FEW_PLAYS = 4.0
 # A rule that explores as little as this one is stuck now and then. What that costs grows with the visits to come, and
 # what it costs to try pairs again grows with their logarithm alone. So from e^10 = 22,026 visits of a context on, each
 # further logarithm of visits counts four times besides, until all that counts is twice the logarithm of visits: at an
-# `exploration` of 1 / sqrt(2), these are the radii of an ordinary bandit.
+# `exploration` of 1 / sqrt(2), these are the radii of an ordinary bandit. Where a floor is dear bad luck costs as many
+# times more, and it begins sooner: half a logarithm of the dearest price A counts as one of visits, e^10 / sqrt(A).
 MANY_VISITS = 10.0
+SOONER = 0.5
 GAIN = 4.0
 MOST_LOGARITHMS = 2.0
 # Where floors are missed, prices are in units of M, which does not tell how dear floors are: each counts for so many
@@ -111,13 +113,15 @@ class PairScratch(enum.IntEnum):
     INVERSE = 2  # of that, as dividing takes long
     REVENUE = 3  # the mean less its share of the margin
     BONUS = 4
-    REACH = 5  # the square of a radius by the usual rule
+    REACH = 5  # the square of a radius, in units of sigma, but for `exploration` and the logarithm of the price
     # Of each context, in the first row:
     VISITS = 6  # N
-    # What the reaches of its pairs were computed from, besides N: few change in a round.
+    # What its pairs' logarithms were computed from, besides N: few change in a round.
     REACH_REWARDS = 7
     REACH_PRIOR = 8
     FIRST = 9  # the first program's plan, where plans stand for many rounds
+    COUNTED = 10  # what the logarithm of visits per play counts for, before there are many visits
+    OF_VISITS = 11  # log(1 + N), in the first row
 
 
 class FloorScratch(enum.IntEnum):
@@ -215,24 +219,31 @@ def write_floors(learner):
 
 
 @kernel
-def counted(logarithm, inverse, of_visits):
-    """What L = log(1 + N / n) counts for: L + h (L - LEFT_ALONE)_+ at first, more after many visits.
+def counted(logarithm, inverse):
+    """What L = log(1 + N / n) counts for before there are many visits: L + h (L - LEFT_ALONE)_+.
 
-    h is 1 of a pair with at most FEW_PLAYS plays, beyond that FEW_PLAYS / n; `of_visits` is log(1 + N).
+    h is 1 of a pair with at most FEW_PLAYS plays, beyond that FEW_PLAYS / n.
     """
-    found = logarithm + max(logarithm - LEFT_ALONE, 0.0) * min(FEW_PLAYS * inverse, 1.0)
-    return min(found + GAIN * max(of_visits - MANY_VISITS, 0.0), max(MOST_LOGARITHMS * of_visits, found))
+    return logarithm + max(logarithm - LEFT_ALONE, 0.0) * min(FEW_PLAYS * inverse, 1.0)
 
 
 @kernel
-def write_reach(learner, t):
-    """Write 2 / n times what log(1 + N / n) counts for, of the pairs of contexts where N or n moved.
+def counted_with_visits(found, of_visits, of_price):
+    """What it counts for in the end; `of_visits` is log(1 + N), `of_price` that of the dearest price."""
+    more = found + GAIN * max(of_visits + SOONER * of_price - MANY_VISITS, 0.0)
+    return min(more, max(MOST_LOGARITHMS * of_visits, found))
+
+
+@kernel
+def write_counted(learner, t):
+    """Write what log(1 + N / n) counts for, and log(1 + N), of the pairs of contexts where N or n moved.
 
     N are the visits of a context or, where rewards came without a decision, as those of a log, at least these. A prior
     counts for pulls that nobody made; no context has more rewards than there were rounds.
     """
     by_pair, scratch = learner.statistics.by_pair, learner.memory.scratch_by_pair
-    visits, inverses, reach = scratch[PairScratch.VISITS, 0], scratch[PairScratch.INVERSE], scratch[PairScratch.REACH]
+    visits, of_visits = scratch[PairScratch.VISITS, 0], scratch[PairScratch.OF_VISITS, 0]
+    inverses, found = scratch[PairScratch.INVERSE], scratch[PairScratch.COUNTED]
     prior = learner.memory.totals[Total.PRIOR]
     forgets = len(learner.past) > 0  # one reward may leave as another comes
     n_arms, n_contexts = learner.allocation.shape
@@ -247,10 +258,10 @@ def write_reach(learner, t):
             scratch[PairScratch.REACH_REWARDS, 0, context] = rewards
             scratch[PairScratch.REACH_PRIOR, 0, context] = prior
             # Where rewards are forgotten, visits of long ago have taught nothing that is still known.
-            of_visits = 0.0 if forgets else math.log(1.0 + seen)
+            of_visits[context] = 0.0 if forgets else math.log(1.0 + seen)
             for arm in range(n_arms):
                 inverse = inverses[arm, context]
-                reach[arm, context] = 2.0 * counted(math.log(1.0 + seen * inverse), inverse, of_visits) * inverse
+                found[arm, context] = counted(math.log(1.0 + seen * inverse), inverse)
 
 
 @kernel
@@ -265,10 +276,11 @@ def write_bonus(learner, t, exploration, dearest, whole):
     n_arms, n_contexts = learner.allocation.shape
     noise_scale = learner.settings[0].noise_scale
     logarithm = 0.0  # that few rounds need
-    further = 2.0 * learner.dials[0].price_reach * math.log(dearest)
+    of_price = learner.dials[0].price_reach * math.log(dearest)
+    further = 2.0 * of_price
     square = exploration * exploration
     step = BONUS_HEAD_START / learner.allocation.size
-    write_reach(learner, t)
+    write_counted(learner, t)
     for arm in range(n_arms):
         factor = (1.0 + price_of_arm(learner.planner, arm)) * noise_scale / dearest
         for context in range(n_contexts):
@@ -278,7 +290,10 @@ def write_bonus(learner, t, exploration, dearest, whole):
                     logarithm = 2.0 * math.log(2.0 * learner.allocation.size * t)
                 reach = logarithm * inverse
             else:
-                reach = scratch[PairScratch.REACH, arm, context]
+                found = scratch[PairScratch.COUNTED, arm, context]
+                of_visits = scratch[PairScratch.OF_VISITS, 0, context]
+                reach = 2.0 * counted_with_visits(found, of_visits, of_price) * inverse
+            scratch[PairScratch.REACH, arm, context] = reach
             head_start = 1.0 + step * (arm * n_contexts + context)
             scratch[PairScratch.BONUS, arm, context] = (
                 factor * math.sqrt(square * reach + further * inverse) * head_start

@@ -165,6 +165,16 @@ class TestBootstrap:
             widths = np.diff(found.estimates[name].bootstrap) / np.diff(found.estimates[name].intervals)
             assert widths == pytest.approx(np.ones((4, 1)), abs=0.4)
 
+    def test_the_order_of_rows_does_not_matter(self):
+        """A database groups rows as its threads are done; the samples that a seed draws are the same."""
+        means, mix, shares = world(2)
+        log = frame(*drawn(np.random.default_rng(2), means, mix, 500))
+        found, other = (
+            evaluate(one, shares, bootstrap=50) for one in (log, log.sample(fraction=1.0, shuffle=True, seed=1))
+        )
+        for name in ESTIMATORS:
+            assert (found.estimates[name].bootstrap == other.estimates[name].bootstrap).all()
+
     def test_it_is_done_if_weights_are_heavy(self, monkeypatch):
         monkeypatch.setattr("arcbandit.logs.evaluation.SAMPLES", 30)
         means, mix, _ = world(3)

@@ -34,12 +34,20 @@ class Rows(NamedTuple):
 def distinct_rows(
     log: OpenLog, columns: Columns, arms: tuple[str, ...], contexts: tuple[str, ...], most: int
 ) -> Rows | None:
-    """Every combination of pair, reward and probability, and how often it is there; None if they are too many."""
+    """Every combination of pair, reward and probability, and how often it is there; None if they are too many.
+
+    They are sorted: a database groups rows in whatever order its threads are done, and what is drawn from them by a
+    seed must not depend on that.
+    """
     rows = rows_of(log, columns)
     keys = [*context_names(columns), ARM, REWARD, *([PROBABILITY] if columns.probability is not None else [])]
     good = rows.filter(rows[REWARD].notnull())
     found = fetch(log, good.group_by(keys).aggregate(**{_TIMES: good.count()}).limit(most + 1))
-    return None if len(found) > most else _coded(found, columns, arms, contexts)
+    if len(found) > most:
+        return None
+    coded = _coded(found, columns, arms, contexts)
+    order = np.lexsort((coded.inverse, coded.rewards, coded.contexts, coded.arms))
+    return Rows(*(values[order] for values in coded))
 
 
 def rows_in_order(log: OpenLog, columns: Columns, arms: tuple[str, ...], contexts: tuple[str, ...], most: int) -> Rows:

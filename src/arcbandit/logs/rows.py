@@ -39,15 +39,15 @@ def distinct_rows(
     They are sorted: a database groups rows in whatever order its threads are done, and what is drawn from them by a
     seed must not depend on that.
     """
-    rows = rows_of(log, columns)
+    read = rows_of(log, columns)
     keys = [*context_names(columns), ARM, REWARD, *([PROBABILITY] if columns.probability is not None else [])]
-    good = rows.filter(rows[REWARD].notnull())
+    good = read.filter(read[REWARD].notnull())
     found = fetch(log, good.group_by(keys).aggregate(**{_TIMES: good.count()}).limit(most + 1))
     if len(found) > most:
         return None
-    coded = _coded(found, columns, arms, contexts)
-    order = np.lexsort((coded.inverse, coded.rewards, coded.contexts, coded.arms))
-    return Rows(*(values[order] for values in coded))
+    rows = _coded(found, columns, arms, contexts)
+    order = np.lexsort((rows.inverse, rows.rewards, rows.contexts, rows.arms))
+    return Rows(rows.arms[order], rows.contexts[order], rows.rewards[order], rows.inverse[order], rows.times[order])
 
 
 def rows_in_order(log: OpenLog, columns: Columns, arms: tuple[str, ...], contexts: tuple[str, ...], most: int) -> Rows:

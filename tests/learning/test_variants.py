@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from arcbandit import paper_instance, simulate
+from arcbandit import Instance, paper_instance, simulate
 from arcbandit.policies import priced_lp
 from arcbandit.policies.priced_lp import PricedLP
 from benchmarks.variants import Variant, geometric_mean_of_ratios, main, variants, varied
 
 NU = paper_instance("nu")
+# Those that play otherwise elsewhere: with dear floors, many visits, a cadence; and with pairs that are hardly played.
+ELSEWHERE = ("later", "few-visits", "stands", "no-counts")
 
 
 @pytest.mark.slow
@@ -27,13 +29,24 @@ def test_each_is_a_rule_of_its_own(cases):
     chosen = {name: one for name, one in variants().items() if name in cases(("first", "variances"), tuple(variants()))}
     assert chosen
     instance = paper_instance("nu-margin:0.01")
-    alike = ("no-counts", "few-visits", "stands")  # in so many rounds on this instance, with a plan per round
-    policies = {name: one.configured(name, 1.0) for name, one in chosen.items() if name not in alike}
+    policies = {name: one.configured(name, 1.0) for name, one in chosen.items() if name not in ELSEWHERE}
     trace = simulate(instance, {"priced-lp": PricedLP(), **policies}, 20_000, epochs=2)
     for name in policies:
         total = trace.regret_plus_violation[name][:, -1]
         assert np.isfinite(total).all()
         assert (total != trace.regret_plus_violation["priced-lp"][:, -1]).any(), name
+
+
+@pytest.mark.slow
+def test_those_that_need_dear_floors_many_visits_or_a_cadence(cases):
+    """On the other instance they play as PricedLP does."""
+    chosen = [variants()[name] for name in cases(ELSEWHERE[:1], ELSEWHERE[:3])]
+    instance = Instance([[3.0, 2.0], [0.05, 0.03]], [0.1, 0.01], [0.5, 0.5], noise_scale=0.1)
+    policies = {one.about: one.configured(f"variant-{place}", 1.0, 100) for place, one in enumerate(chosen)}
+    trace = simulate(instance, {"priced-lp": PricedLP(replan=100), **policies}, 60_000, epochs=4)
+    for about in policies:
+        differs = trace.regret_plus_violation[about][:, -1] != trace.regret_plus_violation["priced-lp"][:, -1]
+        assert differs.any(), about
 
 
 @pytest.mark.slow

@@ -193,7 +193,7 @@ def write_counted_by_variance(learner, t):
     n_arms, n_contexts = learner.allocation.shape
     usual_logarithms(learner, t)
     for context in range(n_contexts):
-        scratch[PairScratch.REACH_PRIOR, 0, context] = -1.0  # the next call computes the usual ones again
+        scratch[PairScratch.COUNTED_PRIOR, 0, context] = -1.0  # the next call computes the usual ones again
         for arm in range(n_arms):
             n = by_pair[ByPair.PULLS, arm, context]
             own = learner.memory.by_pair[Kept.SQUARES, arm, context] + PRIOR_PLAYS * noise

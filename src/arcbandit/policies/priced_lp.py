@@ -114,14 +114,15 @@ class PairScratch(enum.IntEnum):
     REVENUE = 3  # the mean less its share of the margin
     BONUS = 4
     REACH = 5  # the square of a radius, in units of sigma, but for `exploration` and the logarithm of the price
+    COUNTED = 6  # what the logarithm of visits per play counts for, before there are many visits
     # Of each context, in the first row:
-    VISITS = 6  # N
-    # What its pairs' logarithms were computed from, besides N: few change in a round.
-    REACH_REWARDS = 7
-    REACH_PRIOR = 8
-    FIRST = 9  # the first program's plan, where plans stand for many rounds
-    COUNTED = 10  # what the logarithm of visits per play counts for, before there are many visits
-    OF_VISITS = 11  # log(1 + N), in the first row
+    VISITS = 7  # N
+    OF_VISITS = 8  # log(1 + N)
+    # What COUNTED was computed from, besides N: few change in a round.
+    COUNTED_REWARDS = 9
+    COUNTED_PRIOR = 10
+    # Of each pair again.
+    FIRST = 11  # the first program's plan, where plans stand for many rounds
 
 
 class FloorScratch(enum.IntEnum):
@@ -252,11 +253,11 @@ def write_counted(learner, t):
         for arm in range(n_arms):
             rewards += by_pair[ByPair.PULLS, arm, context]
         seen = max(learner.statistics.context_counts[context], min(rewards, t))
-        moved = (seen != visits[context]) | (rewards != scratch[PairScratch.REACH_REWARDS, 0, context])
-        if moved | (prior != scratch[PairScratch.REACH_PRIOR, 0, context]) | forgets:
+        moved = (seen != visits[context]) | (rewards != scratch[PairScratch.COUNTED_REWARDS, 0, context])
+        if moved | (prior != scratch[PairScratch.COUNTED_PRIOR, 0, context]) | forgets:
             visits[context] = seen
-            scratch[PairScratch.REACH_REWARDS, 0, context] = rewards
-            scratch[PairScratch.REACH_PRIOR, 0, context] = prior
+            scratch[PairScratch.COUNTED_REWARDS, 0, context] = rewards
+            scratch[PairScratch.COUNTED_PRIOR, 0, context] = prior
             # Where rewards are forgotten, visits of long ago have taught nothing that is still known.
             of_visits[context] = 0.0 if forgets else math.log(1.0 + seen)
             for arm in range(n_arms):

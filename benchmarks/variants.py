@@ -187,7 +187,10 @@ def learn_squares(learner, context, arm, reward):
 
 
 def write_counted_by_variance(learner, t):
-    """The usual, times a pair's variance over that of the noise, which stands for some plays beside it."""
+    """The usual, times a pair's variance over that of the noise, which stands for some plays beside it.
+
+    What many visits add comes after, and is not scaled.
+    """
     scratch, by_pair = learner.memory.scratch_by_pair, learner.statistics.by_pair
     noise = learner.settings[0].noise_scale ** 2
     n_arms, n_contexts = learner.allocation.shape

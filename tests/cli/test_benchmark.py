@@ -116,6 +116,8 @@ class TestBadOptions:
             (["--jobs", "0"], "--jobs must be a whole number from 1"),
             (["--frontier", "--half", "scored"], "--half must not be given with --frontier"),
             (["--from", "nowhere", "--seed", "3"], "--seed must not be given with --from, which plays nothing"),
+            (["--from", "nowhere", "--seed", "0"], "--seed must not be given with --from"),
+            (["--from", "nowhere", "--jobs", "0"], "--jobs must not be given with --from"),
             (["--from", "nowhere", "--again"], "--again must not be given with --from"),
             (["--full", "--quick"], "--full must not be given with --quick"),
             (["--page", "page.html"], "page.html: must end in .md"),

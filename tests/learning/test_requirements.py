@@ -134,6 +134,18 @@ class TestTooLittleToSay:
         assert {one.kept for place, one in enumerate(judged) if place != PLACES["worst"]} == {None}
         assert "dear 0.61" in judged[PLACES["default"]].figures
 
+    def test_a_family_that_is_not_random_has_a_say_only_where_it_is_asked(self):
+        found = results()
+        found["paper"].settings = found["paper"].settings._replace(epochs=8)
+        assert [one.kept for one in verdicts(found)] == [True, True, None, None, None, None, None]
+
+    def test_few_instances_of_one_policy(self):
+        """The other policies were played on all."""
+        found = results()
+        rows = [one for one in found["dear"].rows if one.policy != JUDGED or one.number < 19]
+        found["dear"] = FamilyResults(found["dear"].settings, rows)
+        assert [one.kept for one in verdicts(found)] == [None, None, None, None, None, True, True]
+
     def test_few_instances(self):
         found = results()
         rows = [one for one in found["dear"].rows if one.number < 19]

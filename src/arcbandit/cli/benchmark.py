@@ -106,8 +106,13 @@ def benchmark(
         ),
     ] = False,
     seed: Annotated[
-        int, Parameter(converter=count, help="Another seed gives other instances; rules were changed after 0 to 5.")
-    ] = 0,
+        int | None,
+        Parameter(
+            converter=count,
+            show_default=False,
+            help="Which instances, by default those of 0; docs/learning.md names seeds after which rules were changed.",
+        ),
+    ] = None,
     jobs: Annotated[
         int | None,
         Parameter(
@@ -121,7 +126,7 @@ def benchmark(
         str | None,
         Parameter(
             show_default=False,
-            help=f"The folder of results, a file per family. What it holds already is not played again: an interrupted "
+            help="The folder of results, a file per family. What it holds already is not played again: an interrupted "
             f"run goes on where it stopped. By default {DEFAULT_FOLDER}, or {QUICK_FOLDER} with `--quick`.",
         ),
     ] = None,
@@ -174,12 +179,13 @@ def benchmark(
         )
     if frontier and half is not None:
         raise InvalidInputError("--half must not be given with --frontier, which is of the tuning half.")
-    folder = Path(from_ or out or (QUICK_FOLDER if quick else DEFAULT_FOLDER))
+    usual = QUICK_FOLDER if quick else DEFAULT_FOLDER
+    folder = Path(from_ if from_ is not None else out if out is not None else usual)
     target = None if page is None else _page_target(page)
     part = "frontier" if frontier else half or ("tuning" if quick else "scored")
     if from_ is None:
         size = _size(instances, epochs, horizon, full, quick, frontier)
-        plan = _plan(families, part, policy, size, seed, jobs)._replace(again=again)
+        plan = _plan(families, part, policy, size, 0 if seed is None else seed, jobs)._replace(again=again)
         with on_its_workers(cluster):
             _play(plan, folder)
     elif not folder.is_dir():
@@ -200,7 +206,7 @@ def benchmark(
 
 def _refuse_to_play(**options: Any) -> None:
     """Refuse options that say what to play."""
-    given = [f"--{name}" for name, value in options.items() if value]
+    given = [f"--{name}" for name, value in options.items() if value is not None and value is not False]
     if given:
         raise InvalidInputError(f"{given[0]} must not be given with --from, which plays nothing.")
 

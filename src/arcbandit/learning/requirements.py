@@ -40,25 +40,20 @@ class Verdict(NamedTuple):
 
 
 def verdicts(results: Results) -> tuple[Verdict, ...]:
-    """Every requirement; families of which too little was played have figures, but no say."""
-    shown = _verdicts(results)
-    enough = {family: found for family, found in results.items() if played_enough(found)}
-    if len(enough) == len(results):
-        return shown
-    judged = _verdicts(enough)
-    return tuple(
-        one._replace(kept=False if other.kept is False else None) for one, other in zip(shown, judged, strict=True)
-    )
+    """Every requirement; what was played too little has figures, but no say."""
+    enough = {family: played_enough(found) for family, found in results.items()}
+    judged = _verdicts({family: found for family, found in enough.items() if found.rows})
+    return tuple(one._replace(kept=other.kept) for one, other in zip(_verdicts(results), judged, strict=True))
 
 
-def played_enough(found: FamilyResults) -> bool:
-    """Whether a family's results are of the scale that requirements are about."""
+def played_enough(found: FamilyResults) -> FamilyResults:
+    """The results of those policies that were played at the scale that requirements are about."""
     settings, family = found.settings, FAMILIES[found.settings.family]
-    return (
-        settings.horizon >= LEAST_ROUNDS
-        and settings.epochs >= family.epochs(LEAST_EPOCHS)
-        and found.instances >= family.size(LEAST_INSTANCES)
-    )
+    if settings.horizon < LEAST_ROUNDS or settings.epochs < family.epochs(LEAST_EPOCHS):
+        return FamilyResults(settings)
+    least = family.size(LEAST_INSTANCES)
+    played = {policy for policy in found.policies if len(found.of(policy)) >= least}
+    return FamilyResults(settings, [row for row in found.rows if row.policy in played])
 
 
 def _verdicts(results: Results) -> tuple[Verdict, ...]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcbandit.estimates import Estimate, estimate
+from arcbandit.estimates import estimate
 from arcbandit.learning.contestants import CAUTIOUS, CLAIRVOYANTS, DEFAULT, HOPEFUL
 from arcbandit.learning.results import FamilyResults, Results, Row
 
@@ -93,8 +93,8 @@ def ratios(values: Floats) -> Ratios | None:
 
 
 def interval(values: Floats) -> tuple[float, float]:
-    """The 95 % interval of the geometric mean of quotients, over instances; NaN of fewer than two."""
-    found = estimate(np.log(values)) if values.size > 1 else Estimate(math.nan, math.nan)
+    """The 95 % interval of the geometric mean of quotients, over instances; NaN of a single one."""
+    found = estimate(np.log(values))
     return math.exp(found.mean - found.half_width), math.exp(found.mean + found.half_width)
 
 
@@ -141,12 +141,12 @@ def score(found: FamilyResults, policy: str) -> Score:
 
 
 def better_than(results: Results, policy: str, others: Iterable[str]) -> dict[str, dict[str, float]]:
-    """By which of the other policies it is beaten: their R + V over its own, by policy and by family."""
+    """By which of the others it is beaten, in two decimals: their R + V over its own, by policy and by family."""
     found: dict[str, dict[str, float]] = {}
     for other in others:
         for family, one in results.items():
             compared = ratios(quotients(one, other, policy))
-            if compared is not None and compared.mean < 1.0:
+            if compared is not None and round(compared.mean, 2) < 1.0:
                 found.setdefault(other, {})[family] = compared.mean
     return found
 

@@ -61,7 +61,8 @@ FEW_PLAYS = 4.0
 # what it costs to try pairs again grows with their logarithm alone. So from e^10 = 22,026 visits of a context on, each
 # further logarithm of visits counts four times besides, until all that counts is twice the logarithm of visits: at an
 # `exploration` of 1 / sqrt(2), these are the radii of an ordinary bandit. Where a floor is dear bad luck costs as many
-# times more, and it begins sooner: half a logarithm of the dearest price A counts as one of visits, e^10 / sqrt(A).
+# times more, and it begins sooner: half a logarithm of the dearest price A, times `price_reach`, counts as
+# one of visits: at e^10 / sqrt(A).
 MANY_VISITS = 10.0
 SOONER = 0.5
 GAIN = 4.0
@@ -230,7 +231,10 @@ def counted(logarithm, inverse):
 
 @kernel
 def counted_with_visits(found, of_visits, of_price):
-    """What it counts for in the end; `of_visits` is log(1 + N), `of_price` that of the dearest price."""
+    """What it counts for in the end.
+
+    `of_visits` is log(1 + N), `of_price` the logarithm of the dearest price, times `price_reach`.
+    """
     more = found + GAIN * max(of_visits + SOONER * of_price - MANY_VISITS, 0.0)
     return min(more, max(MOST_LOGARITHMS * of_visits, found))
 
@@ -269,7 +273,7 @@ def write_counted(learner, t):
 def write_bonus(learner, t, exploration, dearest, whole):
     """Write (1 + price of the arm's floors) / A times a radius of `exploration` x, or the `whole` one; A is `dearest`.
 
-    The radius is sigma sqrt(2 (x^2 L + log A) / n), with L = log(1 + N / n) or more (`counted`), and
+    The radius is sigma sqrt(2 (x^2 L + log A) / n), with L = log(1 + N / n) or more (`counted_with_visits`), and
     `price_reach` log A. A pair that was unlucky is kept away with a probability of about exp(-x^2 L), at up to A times
     what trying it would cost: log A makes that probability A times smaller.
     """

@@ -101,7 +101,7 @@ class Status(NamedTuple):
     noise_estimated: bool
     attainable_share: float  # of every floor, by optimistic bounds: 1 if all can be met
     best_certificate: Certificate | None  # the proof of `best_revenue`; None if there is none
-    certificate: Certificate | None  # how far the plan in force is from that plan, at most; None if there is none yet
+    certificate: Certificate | None  # how far the plan in force is from that plan, at most; None if either is missing
 
     @property
     def state(self) -> str:

@@ -108,6 +108,12 @@ class TestBadOptions:
             (["--half", "third"], "--half"),
             (["--policy", "pricedlp"], "did you mean 'priced-lp'"),
             (["--policy", "blp", "--policy", "blp"], "--policy blp must be given only once"),
+            (
+                ["--policy", "priced-lp:violation_weight=10.0", "--policy", "priced-lp:violation_weight=10"],
+                "--policy priced-lp:violation_weight=10 must be given only once, but "
+                "priced-lp:violation_weight=10 is the same policy",
+            ),
+            (["--policy", "clairvoyant", "--policy", "clairvoyant"], "--policy clairvoyant must be given only once"),
             (["--policy", "blp", "--frontier"], "--policy must not be given with --frontier"),
             (["--instances", "0"], "--instances must be a whole number from 1"),
             (["--epochs", "-1"], "--epochs must be a whole number from 1"),
@@ -119,6 +125,12 @@ class TestBadOptions:
             (["--from", "nowhere", "--seed", "0"], "--seed must not be given with --from"),
             (["--from", "nowhere", "--jobs", "0"], "--jobs must not be given with --from"),
             (["--from", "nowhere", "--again"], "--again must not be given with --from"),
+            (["--from", ""], "--from must be a folder, got ''"),
+            (["--out", ""], "--out must be a folder, got ''"),
+            (["--list", "--seed", "3"], "--seed must not be given with --list"),
+            (["--list", "--half", "scored"], "--half must not be given with --list"),
+            (["--list", "--from", "nowhere"], "--from must not be given with --list"),
+            (["small", "--list"], "families must not be given with --list, which has all of them, got 'small'"),
             (["--full", "--quick"], "--full must not be given with --quick"),
             (["--page", "page.html"], "page.html: must end in .md"),
             (["--from", "nowhere"], "--from must be a folder of results, got 'nowhere'"),
@@ -212,6 +224,13 @@ def test_a_run_that_has_nothing_to_play_says_so(tmp_path, capsys):
     assert capsys.readouterr().err == ""
     assert main(tiny) == 0
     assert "has all of this already; --again plays it again" in capsys.readouterr().err
+
+
+def test_a_policy_in_other_words_has_the_label_that_is_read(tmp_path, capsys):
+    """Tables and requirements look for rows by label: 10.0 must not be another policy than 10."""
+    tiny = ["paper", "--policy", "priced-lp:violation_weight=10.0", *TINY, "--out", tmp_path, "--json"]
+    document = json.loads(answer_to(*tiny, capsys=capsys))
+    assert [one["policy"] for one in document["scores"]] == ["priced-lp:violation_weight=10"]
 
 
 def test_a_page_names_who_is_better(tmp_path, folder, capsys):

@@ -123,6 +123,53 @@ def test_a_rule_that_has_changed_is_played_again(whole, tmp_path):
     assert len(after.rows) == len(before.rows)
 
 
+@pytest.mark.parametrize("after", [0, 1])
+def test_what_is_played_again_is_dropped_first(after, whole, tmp_path):
+    """Whoever interrupts it goes on without playing all of it again, and old rows never stand beside new ones."""
+    play(TINY, tmp_path, "the command")
+    again = TINY._replace(families=("small",), contestants={"blp": "blp"}, again=True)
+    with pytest.raises(KeyboardInterrupt):
+        play(again, tmp_path, "the command", Interrupting(after))
+    there = read(tmp_path, "scored")["small"]
+    assert list(there.of("blp")) == list(range(after))
+    assert len(there.of("olp")) == 3
+    counting = Counting()
+    play(again._replace(again=False), tmp_path, "the command", counting)
+    assert len(counting.played) == 3 - after
+    assert texts(tmp_path) == texts(whole)
+
+
+def test_a_file_whose_rows_are_all_dropped_is_gone(tmp_path):
+    plan = TINY._replace(families=("small",), again=True)
+    play(plan, tmp_path, "the command")
+    with pytest.raises(KeyboardInterrupt):
+        play(plan, tmp_path, "the command", Interrupting(0))
+    assert texts(tmp_path) == {}
+
+
+class Meanwhile(Nobody):
+    """Another run, of other policies in the same folder, that ends while this one plays."""
+
+    def __init__(self, plan, folder):
+        self.left = [(plan, folder)]
+
+    def begin(self, what):
+        while self.left:
+            play(*self.left.pop(), "another")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_two_runs_in_one_folder_keep_what_the_other_wrote(again, whole, tmp_path):
+    """Of the same families, and of the same rows too."""
+    other = Meanwhile(TINY._replace(contestants={"olp": "olp"}), tmp_path)
+    play(TINY._replace(contestants={"blp": "blp"}, again=again), tmp_path, "the command", other)
+    found = read(tmp_path, "scored")
+    assert {family: one.rows for family, one in found.items()} == {
+        family: one.rows for family, one in read(whole, "scored").items()
+    }
+    assert found["small"].commands == ["another", "the command"]
+
+
 def test_policies_and_instances_can_be_added(whole, tmp_path):
     """The rows do not depend on who else plays, nor on how many instances there are."""
     play(TINY._replace(contestants={"olp": "olp"}, instances=2), tmp_path, "first")
@@ -202,7 +249,13 @@ class TestFiles:
             ("number,policy", "policy,number"),
             ("0,blp,", "x,blp,"),
             ("0,blp,", "0,blp,nan,"),
+            ("0,blp,", "0,blp,-"),
+            ("0,blp,", "-1,blp,"),
+            ("0,olp,", "0,blp,"),
+            ("number,policy", "number"),
             ('"horizon": 100,', ""),
+            ('"family": "small"', '"family": "large"'),
+            ('"part": "scored"', '"part": "tuning"'),
         ],
     )
     def test_a_damaged_file_is_refused_by_name(self, old, new, whole, tmp_path):
@@ -212,6 +265,16 @@ class TestFiles:
         with pytest.raises(InvalidInputError, match=r"scored-small\.csv: must be a file of version 1 of the benchmark"):
             read(tmp_path, "scored")
 
+    @pytest.mark.parametrize("kept", [1, 2, 5])
+    def test_a_line_that_was_cut_off_is_named(self, kept, whole, tmp_path):
+        """As of a file that was copied in part."""
+        lines = (whole / "scored-small.csv").read_text(encoding="utf-8").splitlines()
+        cut = [*lines[:kept], lines[kept][: len(lines[kept]) // 2]]
+        (tmp_path / "scored-small.csv").write_text("\n".join(cut), encoding="utf-8")
+        words = f"line {kept + 1}: there must be 10 columns" if kept > 1 else "its columns must be number, policy"
+        with pytest.raises(InvalidInputError, match=words):
+            read(tmp_path, "scored")
+
     def test_an_empty_file_is_refused(self, tmp_path):
         (tmp_path / "scored-small.csv").write_text("", encoding="utf-8")
         with pytest.raises(InvalidInputError, match="must be a file"):
@@ -219,8 +282,15 @@ class TestFiles:
 
     def test_a_folder_that_cannot_be_written_is_named(self, tmp_path):
         (tmp_path / "taken").write_text("", encoding="utf-8")
-        with pytest.raises(InvalidInputError, match="taken"):
-            play(TINY, tmp_path / "taken", "the command")
+        for folder in (tmp_path / "taken", tmp_path / "taken" / "within"):
+            with pytest.raises(InvalidInputError, match=r"taken.*: must be a folder, but it, or a part"):
+                play(TINY, folder, "the command", Interrupting(0))  # before the first round
+
+    def test_a_folder_without_permission_is_named(self, tmp_path, monkeypatch):
+        """Before anything is played in vain."""
+        monkeypatch.setattr("os.access", lambda path, mode: False)
+        with pytest.raises(InvalidInputError, match="cannot be written to"):
+            play(TINY, tmp_path, "the command", Interrupting(0))
 
 
 def test_families_differ_in_how_much_of_them_is_played():

@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
@@ -76,7 +76,8 @@ def benchmark(
         Parameter(
             converter=count,
             show_default=False,
-            help=f"Instances per family, by default {STANDARD[0]}; a quarter of them for `many`.",
+            help=f"Instances per family, by default {STANDARD[0]}; a quarter of them for `many`, and always all five "
+            "of `paper`.",
         ),
     ] = None,
     epochs: Annotated[
@@ -102,7 +103,8 @@ def benchmark(
         Parameter(
             negative=(),
             show_default=False,
-            help=f"{QUICK[0]} instances, {QUICK[1]} epochs and {QUICK_HORIZON:,} rounds: does it run.",
+            help=f"{QUICK[0]} instances, {QUICK[1]} epochs and {QUICK_HORIZON:,} rounds, to see whether it runs: "
+            "seconds, and about a minute more to compile the first time.",
         ),
     ] = False,
     seed: Annotated[
@@ -110,7 +112,8 @@ def benchmark(
         Parameter(
             converter=count,
             show_default=False,
-            help="Which instances, by default those of 0; docs/learning.md names seeds after which rules were changed.",
+            help="Seed of the random instances, by default 0; docs/learning.md names those after which rules were "
+            "changed.",
         ),
     ] = None,
     jobs: Annotated[
@@ -135,8 +138,8 @@ def benchmark(
         Parameter(
             negative=(),
             show_default=False,
-            help="Play again what the folder holds, and replace it: for a rule that has changed since, as in "
-            "`--policy priced-lp --again`.",
+            help="Drop what the folder holds of these policies, and play it again: for a rule that has changed since, "
+            "as in `--policy priced-lp --again`. If it is interrupted, the same command without it plays the rest.",
         ),
     ] = False,
     from_: Annotated[
@@ -156,27 +159,37 @@ def benchmark(
 ) -> None:
     """Play policies on frozen families of random instances, and show who loses least.
 
-    Results are kept as they come. The last lines say which requirements of the recommended policy are kept.
+    The usual size takes six minutes on two free processors. Results are kept as they come. The last lines say which
+    requirements of the recommended policy, `priced-lp`, are kept.
     """
     from pathlib import Path
 
+    plays = {
+        "policy": policy,
+        "instances": instances,
+        "epochs": epochs,
+        "horizon": horizon,
+        "full": full,
+        "quick": quick,
+        "seed": seed,
+        "jobs": jobs,
+        "cluster": cluster,
+        "again": again,
+        "out": out,
+    }
     if list_:
+        shows = {"from": from_, "half": half, "frontier": frontier, "page": page}
+        _refuse_beside("--list, which plays nothing and has all families", {**plays, **shows})
+        if families:
+            raise InvalidInputError(
+                f"families must not be given with --list, which has all of them, got {families[0]!r}."
+            )
         _list(json)
         return
     if from_ is not None:
-        _refuse_to_play(
-            policy=policy,
-            instances=instances,
-            epochs=epochs,
-            horizon=horizon,
-            full=full,
-            quick=quick,
-            seed=seed,
-            jobs=jobs,
-            cluster=cluster,
-            again=again,
-            out=out,
-        )
+        _refuse_beside("--from, which plays nothing", plays)
+    if "" in (from_, out):
+        raise InvalidInputError(f"{'--from' if from_ == '' else '--out'} must be a folder, got ''.")
     if frontier and half is not None:
         raise InvalidInputError("--half must not be given with --frontier, which is of the tuning half.")
     usual = QUICK_FOLDER if quick else DEFAULT_FOLDER
@@ -204,11 +217,11 @@ def benchmark(
             answers.callback(_write_page, target, folder, parts)
 
 
-def _refuse_to_play(**options: Any) -> None:
-    """Refuse options that say what to play."""
+def _refuse_beside(other: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that another leaves without a meaning."""
     given = [f"--{name}" for name, value in options.items() if value is not None and value is not False]
     if given:
-        raise InvalidInputError(f"{given[0]} must not be given with --from, which plays nothing.")
+        raise InvalidInputError(f"{given[0]} must not be given with {other}.")
 
 
 def _option(part: str) -> str:
@@ -266,7 +279,23 @@ def _contestants(part: str, policies: Sequence[str] | None) -> "dict[str, Playab
         return everybody()
     # Clairvoyants are for simulations alone, and have no dials.
     rules = configured_policies([label for label in policies if label not in CLAIRVOYANTS], None)
-    return {label: rules[label] if label in rules else cast("Playable", label) for label in policies}
+    chosen: dict[str, Playable] = {}
+    for label in policies:
+        # The same policy in other words, as with `10.0` for `10`, has the label by which results are read.
+        known = label if label not in rules else _label_of(rules[label], (*everybody(), *chosen), label)
+        if known in chosen:
+            raise InvalidInputError(f"--policy {known} must be given only once, but {label} is the same policy.")
+        chosen[known] = rules.get(label, cast("Playable", label))
+    return chosen
+
+
+def _label_of(rule: Any, labels: Iterable[str], own: str) -> str:
+    """The first of some labels that stands for the same rule, or the one that it was given."""
+    from arcbandit.cli.simulate import configured_policies
+    from arcbandit.learning.contestants import CLAIRVOYANTS
+
+    others = configured_policies([label for label in dict.fromkeys(labels) if label not in CLAIRVOYANTS], None)
+    return next((label for label, other in others.items() if other == rule), own)
 
 
 def command_of(plan: "Plan") -> str:
@@ -466,6 +495,7 @@ class Bar:
     def __init__(self, progress: Any) -> None:
         self.progress = progress
         self.total = 0.0
+        self.what = ""
         self.task = progress.add_task("compiling", total=1.0)
 
     def expect(self, work: float) -> None:
@@ -474,12 +504,12 @@ class Bar:
         self.progress.update(self.task, total=self.total)
 
     def begin(self, what: str) -> None:
-        """Something else is being played."""
-        self.progress.update(self.task, description=what)
+        """Something else is being played, which is told as soon as some of it is done: until then kernels compile."""
+        self.what = what
 
     def advance(self, work: float) -> None:
         """So much is done."""
-        self.progress.advance(self.task, work)
+        self.progress.update(self.task, advance=work, description=self.what)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.instance import Instance
 from arcbandit.learning.contestants import PLAYED_ON
 from arcbandit.learning.families import FAMILIES, Drawn, Half, drawn
-from arcbandit.learning.results import FRONTIER, TUNING, FamilyResults, Row, Settings, opened
+from arcbandit.learning.results import FRONTIER, TUNING, FamilyResults, Row, Settings, made_folder, opened
 from arcbandit.limits import learning_limit
 from arcbandit.policies.configuration import Configuration
 from arcbandit.simulation.epoch import Shelf, Task, find_optimum, run_task
@@ -94,9 +94,17 @@ def play(plan: Plan, folder: Path, command: str, watch: Watch | None = None) -> 
         for number in range(FAMILIES[family].size(plan.instances)):
             labels = [label for label in plan.contestants if plan.again or not results.has(number, label)]
             if labels:
+                if plan.again:
+                    results.drop(number, labels)
                 one = drawn(family, plan.half, number, plan.seed)
                 missing.append((one, labels))
                 watch.expect(len(labels) * results.settings.epochs * work_of(one.instance, plan.horizon))
+    if missing:
+        made_folder(folder)
+    if plan.again:
+        # Else an interruption would leave old rows beside new ones, and nobody could tell which are which.
+        for results in found.values():
+            results.save(folder, command)
     for one, labels in missing:
         results = found[one.family]
         watch.begin(f"{one.family} {one.number + 1}/{FAMILIES[one.family].size(plan.instances)}")

@@ -4,7 +4,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,6 +59,7 @@ class FamilyResults:
         self.settings = settings
         self.commands = list(commands)
         self._rows = {(row.number, row.policy): row for row in rows}
+        self._dropped: set[tuple[int, str]] = set()
 
     @property
     def rows(self) -> list[Row]:
@@ -89,10 +91,22 @@ class FamilyResults:
             kept = _row_of(_cells(row))
             self._rows[kept.number, kept.policy] = kept
 
+    def drop(self, number: int, policies: Iterable[str]) -> None:
+        """Drop rows that are to be played again; the file loses them when it is saved next."""
+        for policy in policies:
+            self._rows.pop((number, policy), None)
+            self._dropped.add((number, policy))
+
     def save(self, folder: Path, command: str) -> None:
-        """Write the file, whole or not at all."""
-        if command not in self.commands:
-            self.commands.append(command)
+        """Write the file, whole or not at all, with what another run has written there meanwhile; none without rows."""
+        others = opened(folder, self.settings)
+        self.commands = list(dict.fromkeys((*others.commands, *self.commands, command)))
+        self._rows = {key: row for key, row in others._rows.items() if key not in self._dropped} | self._rows
+        self._dropped.clear()  # what is found there from now on is another run's
+        path = made_folder(folder) / file_name(self.settings.part, self.settings.family)
+        if not self._rows:
+            path.unlink(missing_ok=True)
+            return
         header = {
             "kind": KIND,
             "version": VERSION,
@@ -106,10 +120,22 @@ class FamilyResults:
         writer.writerow(Row._fields)
         writer.writerows(_cells(row) for row in self.rows)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / file_name(self.settings.part, self.settings.family), text.getvalue().encode())
+            write_whole(path, text.getvalue().encode())
         except OSError as error:
             raise InvalidInputError(f"{folder}: cannot be written to ({error.strerror or error}).") from error
+
+
+def made_folder(folder: Path) -> Path:
+    """A folder, made if it was not there, that files can be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InvalidInputError(f"{folder}: must be a folder, but it, or a part of its path, is a file.") from None
+    except OSError as error:
+        raise InvalidInputError(f"{folder}: cannot be made ({error.strerror or error}).") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"{folder}: cannot be written to.")
+    return folder
 
 
 Results = Mapping[str, FamilyResults]  # by family, in the order of FAMILIES
@@ -152,17 +178,27 @@ def read_file(path: Path) -> FamilyResults:
         if header["kind"] != KIND or header["version"] != VERSION:
             raise ValueError(f"it is {header['kind']!r}, version {header['version']}")
         settings = Settings(*(header[name] for name in SETTINGS))
-        rows = list(_read_rows(lines[1:]))
-        return FamilyResults(settings, rows, header["commands"])
+        if path.name != file_name(settings.part, settings.family):
+            raise ValueError(f"its first line says part {settings.part!r} and family {settings.family!r}")
+        return FamilyResults(settings, _read_rows(lines[1:]), header["commands"])
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise InvalidInputError(f"{path}: must be a file of version {VERSION} of the benchmark: {error}.") from None
 
 
-def _read_rows(lines: Sequence[str]) -> Iterator[Row]:
+def _read_rows(lines: Sequence[str]) -> list[Row]:
     reader = csv.reader(lines)
-    if tuple(next(reader)) != Row._fields:
+    if tuple(next(reader, ())) != Row._fields:
         raise ValueError(f"its columns must be {', '.join(Row._fields)}")
-    return (_row_of(cells) for cells in reader)
+    rows: dict[tuple[int, str], Row] = {}
+    for line, cells in enumerate(reader, start=3):
+        try:
+            row = _row_of(cells)
+            if (row.number, row.policy) in rows:
+                raise ValueError(f"instance {row.number} has a line of {row.policy} before")
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from None
+        rows[row.number, row.policy] = row
+    return list(rows.values())
 
 
 def _cells(row: Row) -> list[str]:
@@ -177,10 +213,14 @@ def _cells(row: Row) -> list[str]:
 
 
 def _row_of(cells: Sequence[str]) -> Row:
+    if len(cells) != len(Row._fields):
+        raise ValueError(f"there must be {len(Row._fields)} columns, but there are {len(cells)}")
     number, policy, *numbers, steep, late = cells
     regret, violation, regret_error, violation_error, worst, limit = map(float, numbers)
-    if not (math.isfinite(regret) and math.isfinite(violation) and math.isfinite(worst)):
-        raise ValueError(f"the sums of {policy} on instance {number} must be finite")
+    if not (min(regret, violation, worst) >= 0.0 and max(regret, violation, worst) < math.inf):
+        raise ValueError(f"the sums of {policy} on instance {number} must be finite, and not negative")
+    if int(number) < 0:
+        raise ValueError(f"the number of an instance must not be negative, got {number}")
     return Row(
         int(number),
         policy,

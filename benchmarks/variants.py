@@ -2,8 +2,8 @@
 
 A variant is PricedLP with some of its kernels, constants and dials replaced. All meet the same contexts and noise on
 the same instances. A line of the table has a variant's R + vV after 50,000 rounds over that of PricedLP, geometric
-means by family, and the largest R + V of a run. Results are kept in a folder; a run that was interrupted goes on where
-it stopped.
+means by family with their standard errors over instances, and the largest R + V of a run. Results are kept in a folder;
+a run that was interrupted goes on where it stopped.
 """
 
 import argparse
@@ -203,6 +203,21 @@ def write_counted_by_variance(learner, t):
             scratch[PairScratch.COUNTED, arm, context] *= own / ((max(n - 1.0, 0.0) + PRIOR_PLAYS) * noise)
 
 
+# Radii by the visits per play of a context's average pair, as in rules that are minimax optimal.
+
+
+def write_counted_by_arms(learner, t):
+    """The usual, of log(1 + N / (K n)) instead of log(1 + N / n); what is added to either is the same."""
+    scratch = learner.memory.scratch_by_pair
+    n_arms, n_contexts = learner.allocation.shape
+    usual_logarithms(learner, t)
+    for context in range(n_contexts):
+        scratch[PairScratch.COUNTED_PRIOR, 0, context] = -1.0  # the next call computes the usual ones again
+        for arm in range(n_arms):
+            visits = scratch[PairScratch.VISITS, 0, context] * scratch[PairScratch.INVERSE, arm, context]
+            scratch[PairScratch.COUNTED, arm, context] += math.log((1.0 + visits / n_arms) / (1.0 + visits))
+
+
 # What else radii could be: logarithms that count three times for fewer plays, and a reach of prices that fades.
 
 
@@ -299,6 +314,7 @@ def variants() -> dict[str, Variant]:
     )
     draws = bound(kernel, allocate_by_draws, drawing_allocate=varied(write_bonus=write_draws))
     by_variance = bound(kernel, write_counted_by_variance, usual_logarithms=priced_lp.write_counted)
+    by_arms = bound(kernel, write_counted_by_arms, usual_logarithms=priced_lp.write_counted)
     fades = bound(kernel, write_bonus_that_fades, usual_bonus=priced_lp.write_bonus)
     return {
         "first": Variant("first version, as found", first, AS_FOUND),
@@ -308,6 +324,9 @@ def variants() -> dict[str, Variant]:
         "variances": Variant(
             "radii by each pair's own variance", varied(write_counted=by_variance), learn=learn_squares
         ),
+        "arms": Variant("visits per play of a context's average pair", varied(write_counted=by_arms)),
+        "less": Variant("exploration 0.6", priced_lp.allocate, {"exploration": 0.6}),
+        "more": Variant("exploration 0.85", priced_lp.allocate, {"exploration": 0.85}),
         "once": Variant("no logarithm counts twice", varied(LEFT_ALONE=math.inf, GAIN=0.0)),
         "twice": Variant("logarithms count twice whatever the plays", varied(FEW_PLAYS=math.inf)),
         "fewer": Variant("three times beyond 4, up to two plays", varied(counted=counted_of_fewer)),
@@ -328,18 +347,21 @@ def variants() -> dict[str, Variant]:
 
 
 def cell(found: FamilyResults, name: str, weight: float) -> str:
-    """R + v V over PricedLP's, and the largest R + V of a run."""
+    """R + v V over PricedLP's with its standard error over instances, and the largest R + V of a run."""
     pairs = in_common(found, name, PLAIN)
     sums = np.array([[row.regret + weight * row.violation for row in pair] for pair in pairs]).reshape(-1, 2)
-    ratio = geometric_mean_of_ratios(sums)
+    ratio, error = geometric_mean_of_ratios(sums)
     worst = max(row.worst for row in found.of(name).values())
-    return f"{ratio:.3f} ({worst:,.0f})"
+    around = f" ± {error:.2f}" if error > 0.0 else ""
+    return f"{ratio:.2f}{around} ({worst:,.0f})"
 
 
-def geometric_mean_of_ratios(sums: Floats) -> float:
-    """Of the first column over the second."""
+def geometric_mean_of_ratios(sums: Floats) -> tuple[float, float]:
+    """Of the first column over the second, with its standard error; none of a single row."""
     mine, its = np.maximum(sums, LEAST_SUM).T
-    return float(np.exp(np.log(mine / its).mean()))
+    logarithms = np.log(mine / its)
+    mean = math.exp(logarithms.mean())
+    return mean, mean * logarithms.std(ddof=1) / math.sqrt(len(logarithms)) if len(logarithms) > 1 else math.nan
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -55,7 +55,7 @@ def test_the_table_has_a_line_for_each(tmp_path, capsys):
     main(["no-counts", "--family", "small", *small])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "| in place of a part | small |"
-    assert lines[2].startswith("| (PricedLP) | 1.000 (")
+    assert lines[2].startswith("| (PricedLP) | 1.00 (")
     assert lines[3].startswith("| no count floor | ")
     main(["no-counts", "--family", "small", *small])
     assert "has all of this already" in capsys.readouterr().err
@@ -67,5 +67,9 @@ def test_the_table_has_a_line_for_each(tmp_path, capsys):
 
 
 def test_ratios_are_averaged_as_factors():
-    assert geometric_mean_of_ratios(np.array([[200.0, 100.0], [50.0, 100.0]])) == pytest.approx(1.0)
-    assert geometric_mean_of_ratios(np.array([[0.0, 100.0]])) == pytest.approx(0.01)  # less than 1 counts as 1
+    """The error is that of the mean of logarithms, at the mean."""
+    mean, error = geometric_mean_of_ratios(np.array([[200.0, 100.0], [50.0, 100.0]]))
+    assert (mean, error) == pytest.approx((1.0, np.log(2.0)))
+    mean, error = geometric_mean_of_ratios(np.array([[0.0, 100.0]]))
+    assert mean == pytest.approx(0.01)  # less than 1 counts as 1
+    assert np.isnan(error)

@@ -2,7 +2,8 @@
 
 For each family of the scored half, geometric means over the instances whose limit is known: the regret of OPLP, that of
 PricedLP with a weight of 10, and that of the limit, which no rule that makes R + 10 V as small as can be stays below at
-large T. Then the same for instances on which OPLP's violation is larger than its regret, and for the others.
+large T. Then the same for those of them on which OPLP's violation is larger than its regret, for the others, and without
+a limit for the instances that have none, as those with Bernoulli rewards.
 
 A second table says what exploring may cost beside that limit if regret is to be at most 0.7 of OPLP's: as a share of
 what it costs PricedLP at a weight of 1, R + V less its limit. Beside it stands what any rule that learns on every
@@ -33,7 +34,7 @@ SEARCH_STEPS = 60
 
 
 class Regrets(NamedTuple):
-    """On one instance."""
+    """On one instance; without a limit the limit is NaN, and so is what exploring costs beside it."""
 
     oplp: float
     priced: float
@@ -44,17 +45,18 @@ class Regrets(NamedTuple):
 
 
 def regrets(found: FamilyResults) -> list[Regrets]:
-    """Of every instance of a family that both were played on and that has a limit."""
+    """Of every instance of a family that both were played on."""
     settings = found.settings
     rows = []
     for oplp, priced, plain in in_common(found, CAUTIOUS, CAREFUL, JUDGED):
+        limit = exploring = asymptotic = math.nan
         if not math.isnan(oplp.limit):
             instance = drawn(settings.family, settings.part, oplp.number, settings.seed).instance
             limit = learning_limit(instance, settings.horizon, WEIGHT).regret
             exploring = max(plain.total - plain.limit, 0.0)
             asymptotic = least_exploring(instance, settings.horizon)
-            violates = oplp.violation > oplp.regret
-            rows.append(Regrets(oplp.regret, priced.regret, limit, violates, exploring, asymptotic))
+        violates = oplp.violation > oplp.regret
+        rows.append(Regrets(oplp.regret, priced.regret, limit, violates, exploring, asymptotic))
     return rows
 
 
@@ -92,13 +94,15 @@ def share_for_exploring(rows: Sequence[Regrets], most: float) -> float:
 
 
 def line(family: str, which: str, rows: Iterable[Regrets]) -> str:
-    """A line of the table."""
+    """A line of the table; a dash stands for what is not known."""
     chosen = list(rows)
     if not chosen:
         return f"| {family} | {which} | 0 |" + " – |" * 5
     oplp, priced, limit = (geometric_mean(column) for column in list(zip(*chosen, strict=True))[:3])
-    numbers = " | ".join(f"{value:,.0f}" for value in (oplp, priced, limit))
-    return f"| {family} | {which} | {len(chosen)} | {numbers} | {priced / oplp:.2f} | {limit / oplp:.2f} |"
+    numbers = [f"{oplp:,.0f}", f"{priced:,.0f}", f"{limit:,.0f}", f"{priced / oplp:.2f}", f"{limit / oplp:.2f}"]
+    if math.isnan(limit):
+        numbers[2] = numbers[4] = "–"
+    return f"| {family} | {which} | {len(chosen)} | {' | '.join(numbers)} |"
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -113,14 +117,17 @@ def main(arguments: Sequence[str]) -> None:
     print("|---|---|---|---|---|---|---|---|")
     for family, found in results.items():
         rows = regrets(found)
-        print(line(family, "all", rows))
-        print(line(family, "OPLP violates", (row for row in rows if row.violates)))
-        print(line(family, "others", (row for row in rows if not row.violates)))
+        limited = [row for row in rows if not math.isnan(row.limit)]
+        print(line(family, "with a limit", limited))
+        print(line(family, "of these, OPLP violates", (row for row in limited if row.violates)))
+        print(line(family, "of these, others", (row for row in limited if not row.violates)))
+        if len(limited) < len(rows):
+            print(line(family, "without a limit", (row for row in rows if math.isnan(row.limit))))
     print()
     print("| family | instances | exploring may cost, of PricedLP's | by Lai and Robbins, of PricedLP's |")
     print("|---|---|---|---|")
     for family, found in results.items():
-        if rows := regrets(found):
+        if rows := [row for row in regrets(found) if not math.isnan(row.limit)]:
             asymptotic = geometric_mean([row.asymptotic for row in rows])
             asymptotic /= geometric_mean([row.exploring for row in rows])
             print(f"| {family} | {len(rows)} | {share_for_exploring(rows, CAREFUL_REGRET):.2f} | {asymptotic:.2f} |")

@@ -2,8 +2,8 @@
 
 For each family of the scored half, geometric means over the instances whose limit is known: the regret of OPLP, that of
 PricedLP with a weight of 10, and that of the limit, which no rule that makes R + 10 V as small as can be stays below at
-large T. Then the same for those of them on which OPLP's violation is larger than its regret, for the others, and without
-a limit for the instances that have none, as those with Bernoulli rewards.
+large T. Then the same for those of them on which OPLP's violation is larger than its regret, for the others, and
+without a limit for the instances that have none, as those with Bernoulli rewards.
 
 A second table says what exploring may cost beside that limit if regret is to be at most 0.7 of OPLP's: as a share of
 what it costs PricedLP at a weight of 1, R + V less its limit. Beside it stands what any rule that learns on every

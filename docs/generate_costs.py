@@ -69,9 +69,9 @@ This page is written by `python -m docs.generate_costs`. Every number is R + V, 
 of {epochs} epochs of {horizon:,} rounds with its 95 % interval; lower is better. ν is the paper's instance, whose best
 plan earns {nu_value:.2f} per round; *films* is the platform of the [tutorial](tutorial.md), 6 providers by 6 genres
 with a floor of 0.06 each, whose best plan earns {films_value:.3f} per round. All rows meet the same contexts and the
-same noise. The least that learning leaves any policy, to the order of √T, is {nu_limit:.1f} on ν and {films_limit:.2f}
-on films (`analyse(instance).learning_limit({horizon:_})`, [theory](theory.md)), if rewards come at once and nothing
-jumps.
+same noise. The least that learning leaves any policy near the instance, to the order of √T, is
+{nu_limit:.1f} on ν and {films_limit:.2f} on films (`analyse(instance).learning_limit({horizon:_})`,
+[theory](theory.md)), if rewards come at once and nothing jumps.
 
 ## Rewards that come late
 

@@ -12,6 +12,8 @@ from arcbandit.report.charts import Chart, Line
 
 WIDE = (5.2, 2.9)
 TALL = (4.2, 3.4)
+STRIP = 0.6  # of the height of a family's row, over which the marks of policies are spread
+NAMED = (JUDGED, "linear-program")  # rules whose dials are named where their lines end: names of all would overlap
 
 
 def order(results: Results) -> list[str]:
@@ -41,7 +43,9 @@ def relative_chart(results: Results) -> Chart:
         shown = {row: one.mean for row, one in found.items() if one is not None}
         if shown:
             xs, name = list(shown.values()), shown_as(label)
-            lines.append(Line(name, xs, list(shown), place=places[label], marks=True, joined=False))
+            above = STRIP * (labels.index(label) / max(len(labels) - 1, 1) - 0.5)
+            ys = [row + above for row in shown]  # marks of equal values would hide each other
+            lines.append(Line(name, xs, ys, place=places[label], marks=True, joined=False))
             words.append(f"{name}: {', '.join(f'{families[row]} {mean:.2f}' for row, mean in shown.items())}.")
     return Chart(
         "R + V relative to BLP's",
@@ -51,6 +55,7 @@ def relative_chart(results: Results) -> Chart:
         guides=(Line("BLP", (1.0, 1.0), (-0.5, len(families) - 0.5)),),
         x_log=True,
         y_names=tuple(families),
+        in_a_list=True,
         in_words=" ".join(words),
         size=WIDE,
     )
@@ -73,6 +78,7 @@ def tail_chart(results: Results) -> Chart:
         "share of instances at or below",
         tuple(lines),
         x_log=True,
+        in_a_list=True,
         in_words="Largest ratios: " + ", ".join(f"{line.label} {float(np.max(line.x)):.2f}" for line in lines) + ".",
         size=TALL,
     )
@@ -90,9 +96,11 @@ def frontier_chart(found: FamilyResults) -> Chart:
                 points[f"{value:g}"] = tuple(geometric_mean(values) for values in sums)
         if points:
             violation, regret = zip(*points.values(), strict=True)
-            ends = {0, len(points) - 1}  # the names of all would lie on each other
+            ends = {0, len(points) - 1} if dial.rule in NAMED else set()
             names = tuple(value if number in ends else "" for number, value in enumerate(points))
-            lines.append(Line(dial.label, violation, regret, place=place, marks=True, point_names=names))
+            lines.append(
+                Line(dial.label, violation, regret, place=place, marks=True, point_names=names if any(names) else ())
+            )
             told = (f"at {value} V {one[0]:.3g} and R {one[1]:.3g}" for value, one in points.items())
             words.append(f"{dial.label}: {', '.join(told)}.")
     return Chart(
@@ -102,6 +110,7 @@ def frontier_chart(found: FamilyResults) -> Chart:
         tuple(lines),
         x_log=True,
         y_log=True,
+        in_a_list=True,
         in_words=" ".join(words),
         size=TALL,
     )

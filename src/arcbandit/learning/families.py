@@ -171,8 +171,9 @@ FAMILIES = {
         Family(
             "large",
             2,
-            "3 to 10 arms, 4 to 20 contexts, σ from 0.3 to 3, a quarter Bernoulli; every other instance with a margin "
-            "near 0; three arms in ten without a floor, and up to two that are of no use",
+            "3 to 10 arms, 4 to 20 contexts, σ from 0.3 to 3, one draw in four Bernoulli, before unfit ones are "
+            "thrown away; every other instance with a margin near 0; three arms in ten without a floor, and up to two "
+            "that are of no use",
             _large,
         ),
         Family(

@@ -61,7 +61,9 @@ def page(parts: Parts, images: dict[str, str]) -> str:
         images.get("relative", ""),
         f"This page is written by `arcbandit benchmark`, from the half `{half}` of the instances unless a section says "
         "otherwise. Regret R is revenue lost against the best plan, violation V what the floors lacked, both summed "
-        "over the rounds in which there is any: a round that earns more makes up for none. The pictures leave out "
+        "over the rounds in which there is any: a round that earns more makes up for none. T is the number of rounds, "
+        "`v` the weight of violation against regret (`docs/theory.md` has what can be proved of R + v V). "
+        "`arcbandit policies` says what each policy does. The pictures leave out "
         f"baselines, which the tables have, unless one is better than PricedLP somewhere.{_better(shown)}",
         "## What must hold",
         f"Requirements are about runs {SCALE}; in parentheses are 95 % intervals of geometric means over instances.",
@@ -168,7 +170,8 @@ def _frontier(results: Results, images: dict[str, str]) -> list[str]:
     return [
         "## What a dial trades",
         "Regret against violation while one dial of a rule is turned, on the half `tuning`; further down and to the "
-        f"left is better. The dials are: {dials}. Caution -1 is OPLP, 0 is BLP and 1 is OLP.",
+        f"left is better. The dials are: {dials}. Caution -1 is OPLP, 0 is BLP and 1 is OLP. "
+        "The first two have the values of their dials where their lines end.",
         *(images.get(f"frontier-{family}", "") for family in results),
     ]
 
@@ -204,7 +207,7 @@ def _settings(parts: Parts) -> str:
         f"{LEAST_SUM:g} in geometric means and ratios. A run is steep if its R + V grew from T/{EARLIER} to T with an "
         f"exponent above {STEEP:g}; steep runs of {' and '.join(PLAYED_ON)} are played again with the same draws, to "
         f"{last} T, and their exponents from {first} T on are those called late. `{CAREFUL}` has ten times the weight "
-        "on violation. `arcbandit benchmark --from FOLDER` prints and draws all of this again from the files.",
+        "on violation. `arcbandit benchmark --from FOLDER --page PAGE.md` writes all of this again from the files.",
     ]
     return "\n".join(lines)
 

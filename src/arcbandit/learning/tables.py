@@ -14,11 +14,11 @@ from arcbandit.showing import counted
 COLUMNS = {
     "R": "regret, geometric mean over instances of the mean over epochs",
     "V": "violation, likewise",
-    "R + V": "their sum, likewise",
+    "R + V": "both of each instance together, likewise, which is not the sum of the two columns before",
     "/BLP": "R + V over BLP's on the same instance: geometric mean",
     "worst": "the largest of these ratios",
-    "/limit": "R + V over the least that learning leaves any policy at large T, V with a weight of 1: geometric mean "
-    "over instances with such a limit above 1 (none is known with Bernoulli rewards)",
+    "/limit": "R + V over the least that learning leaves any policy near the instance at large T, V with a weight of "
+    "1: geometric mean over instances with such a limit above 1 (none is known with Bernoulli rewards)",
     "beats": "share of instances on which R + V is below both OLP's and OPLP's",
     "steep": "share of runs whose R + V grew with an exponent above 0.8 from T/5 to T",
     "late": "of those that were played on to 10 T, the largest exponent from 2 T on",

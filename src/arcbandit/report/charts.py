@@ -54,6 +54,7 @@ class Chart:
     legend: bool = False
     legend_above: bool = False  # names above the axes, in rows
     direct_labels: bool = True  # names at the right, level with the ends of the lines
+    in_a_list: bool = False  # such names in the order of the lines instead, wherever these end
     end_labels: bool = False  # names where the lines end
     ranges: tuple[Range, ...] = ()  # one for each line, in rows under zero
     range_names: tuple[str, ...] = ()  # of their ends and middles

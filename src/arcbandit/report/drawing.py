@@ -278,19 +278,22 @@ def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int, look: Look) -
 
 
 def _draw_labels(axes: "Axes", chart: Chart, looks: Sequence[Look], key: str) -> None:
-    """Each line's name at its end, moved up or down if two would overlap."""
+    """Each line's name at its end, moved up or down if two would overlap; or all in a list."""
     width, height = _inches(axes)
     texts = ["\n".join(broken_label(line.label)) for line in chart.lines]
     # Marks that no line joins have no end: names stand in the middle.
-    ends = [_height_of_end(axes, chart, line) if line.joined else 0.5 for line in chart.lines]
+    ends = [_height_of_end(axes, chart, line) if line.joined and not chart.in_a_list else 0.5 for line in chart.lines]
+    if chart.in_a_list:
+        ends = [end - 1e-6 * index for index, end in enumerate(ends)]  # the first on top
     heights = [LABEL_SIZE * LINE_SPACING * (text.count("\n") + 1) / 72 / height for text in texts]
     shrink = min(1.0, 1.0 / sum(heights))
     places = spread(ends, [one * shrink for one in heights])
     start = LABEL_START / width
     for index, (line, look, text, end, place) in enumerate(zip(chart.lines, looks, texts, ends, places, strict=True)):
+        xs, ys = ([0.2, 0.55, 0.9], [place] * 3) if chart.in_a_list else ([0.0, 0.6], [end, place])
         axes.plot(
-            [1.0, 1.0 + 0.6 * start],
-            [end, place],
+            [1.0 + x * start for x in xs],
+            ys,
             transform=axes.transAxes,
             clip_on=False,
             linewidth=1.0 if line.joined else 0.0,

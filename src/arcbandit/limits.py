@@ -1,4 +1,4 @@
-"""What learning must cost: the constant of the square root of T in R + v V, below which no policy can go.
+"""What learning must cost: the constant of the square root of T in R + v V, near an instance.
 
 Once a learner knows which pairs the best plan uses, it still estimates their means. Its plan then misses a saturated
 floor k, or exceeds it, by a margin of its choice and an error of standard deviation sigma sqrt(pi_k / t), where pi_k
@@ -8,7 +8,8 @@ the weight v in violation. The least expected cost of a round, for sigma^2 / t =
     G = max over q of  tau I(q) + v sum_k sqrt(pi_k) I(a_k q / v),    tau^2 = sum_k a_k^2 pi_k,
 
 with I(q) the density of a standard normal at its quantile of q; over T rounds this is 2 sigma G sqrt(T). The page
-docs/theory.md proves it, and that nothing does better.
+docs/theory.md proves that for normal rewards and as T grows no policy is below it on all instances near this one, and
+has a sketch of why PricedLP with a count floor attains it.
 """
 
 import math

@@ -250,11 +250,12 @@ class Analysis:
         return self.candidate(active_set).suboptimality_gap
 
     def learning_limit(self, horizon: float, violation_weight: float = 1.0) -> LearningLimit:
-        """The least R + v V that learning leaves any policy after `horizon` rounds, to the order of their square root.
+        """The least R + v V that learning leaves any policy near this instance, to the order of sqrt(T).
 
-        It holds in the sense of local asymptotic minimax: for Gaussian rewards, in the worst case over instances near
-        this one, even for a policy that is told which pairs the best plan uses. It is exact for a unique optimum that
-        is not degenerate, whose saturated floors count no arm twice; others are refused. docs/theory.md has the proof.
+        T is the `horizon`. It holds in the sense of local asymptotic minimax: for Gaussian rewards, in the worst case
+        over instances near this one, even for a policy that is told which pairs the best plan uses. It is exact for a
+        unique optimum that is not degenerate, whose saturated floors count no arm twice; others are refused.
+        docs/theory.md has the proof.
 
         >>> from arcbandit import paper_instance
         >>> analyse(paper_instance("nu")).learning_limit(50_000)

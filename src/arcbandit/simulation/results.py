@@ -153,7 +153,7 @@ class Results(ABC):
         return {policy: {name: self.estimate(name, policy) for name in (*SUMS, *SHARES)} for policy in self.policies}
 
     def learning_limit(self) -> "LearningLimit | None":
-        """The least R + V that learning leaves any policy at the horizon, 2 sigma G sqrt(T); None if it is not known.
+        """The least R + V that learning leaves any policy near the instance, 2 sigma G sqrt(T); None if not known.
 
         It is that of `analyse(instance).learning_limit(horizon)`, for normal rewards that come at once in a world that
         stays, and in which no pair of the best plan was unavailable.

@@ -375,6 +375,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--horizon", type=int, default=50_000)
+    parser.add_argument("--seed", type=int, default=0, help="of the tuning half")
     parser.add_argument("--out", type=Path, default=Path("variants"))
     parser.add_argument("--again", action="store_true", help="play again what is there: the rule has changed since")
     given = parser.parse_args(arguments)
@@ -385,9 +386,11 @@ def main(arguments: Sequence[str]) -> None:
     contestants: dict[str, Any] = {PLAIN: PricedLP(violation_weight=given.weight, **standing(given.replan))}
     contestants |= {name: one.configured(name, given.weight, given.replan) for name, one in chosen.items()}
     families = tuple(given.family or FAMILIES)
-    plan = Plan(TUNING, families, contestants, given.instances, given.epochs, given.horizon, again=given.again)
+    size = given.instances, given.epochs, given.horizon
+    plan = Plan(TUNING, families, contestants, *size, seed=given.seed, again=given.again)
     watch = LogLines()
-    folder = given.out / (f"weight-{given.weight:g}" + (f"-replan-{given.replan}" if given.replan > 1 else ""))
+    beside = (f"-seed-{given.seed}" if given.seed else "") + (f"-replan-{given.replan}" if given.replan > 1 else "")
+    folder = given.out / f"weight-{given.weight:g}{beside}"
     found = play(plan, folder, "python -m benchmarks.variants", watch)
     if not watch.total:
         print(f"{folder} has all of this already; --again plays it again.", file=sys.stderr)

@@ -61,6 +61,9 @@ def test_the_table_has_a_line_for_each(tmp_path, capsys):
     assert "has all of this already" in capsys.readouterr().err
     main(["no-counts", "--family", "small", "--again", *small])
     assert capsys.readouterr().err == ""
+    main(["no-counts", "--family", "small", "--seed", "8", *small])  # other instances, beside those of seed 0
+    assert capsys.readouterr().out.splitlines()[2] != lines[2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["weight-1", "weight-1-seed-8"]
     with pytest.raises(SystemExit):
         main(["nonsense", *small])
     assert "got nonsense" in capsys.readouterr().err

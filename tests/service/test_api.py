@@ -187,6 +187,7 @@ def test_a_campaign_changes_while_it_serves(tmp_path):
         {"policy": "nothing"},
         {"policy": "blp", "dials": {"optimism": 3}},
         {"reward_bounds": [1, 0]},
+        {"noise_scale": "guess"},
         {"default_reward": 0.5},
         {"default_reward": 7.0, "reward_window_seconds": 60.0},
         {"name": "../../etc/passwd"},

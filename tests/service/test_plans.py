@@ -62,6 +62,20 @@ def test_the_plan_is_that_of_a_policy_that_saw_everything_itself(rule):
     assert found.allocation == pytest.approx(expected.allocation, abs=1e-6)
 
 
+@pytest.mark.parametrize(("noise", "scale"), [(None, 0.5), (0.2, 0.2), ("estimate", 0.1)])
+def test_clicks_have_the_noise_of_their_bounds_unless_another_is_told_or_it_is_estimated(noise, scale):
+    """One click in a hundred has a standard deviation of 0.0995."""
+    body = {"name": "films", "floors": {"house": 0.001, "guest": 0.001}, "contexts": ["phone"], "reward_bounds": [0, 1]}
+    pair = PairTotals()
+    for number in range(400):
+        pair = pair.decided().rewarded(micro_of(1.0 if number % 100 == 0 else 0.0))
+    clicks = statistics_of(body | {"noise_scale": noise}, {(0, 0): pair, (1, 0): pair})
+    told = teaching.taught(clicks, None).policy
+    assert told.noise_scale == pytest.approx(scale, rel=0.01)
+    assert told.reward_bounds == (0.0, 1.0)
+    assert teaching.planned(clicks, None).plan.document["certificate"]["holds"]
+
+
 def test_what_is_drawn_is_what_the_plan_says():
     """Frequencies follow the shares: chi-square, seeded, with a false-alarm rate of 0.1 % over all seeds."""
     rng = random.Random(7)

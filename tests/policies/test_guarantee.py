@@ -21,6 +21,7 @@ from arcbandit import (
     guarantee_bound,
     paper_instance,
     plan,
+    policy,
     restore,
     simulate,
     solve_lp,
@@ -28,6 +29,7 @@ from arcbandit import (
 from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.ledger import Account
 from arcbandit.policies.learner import Outcome, Progress
+from arcbandit.policies.registry import POLICIES
 from tests.long import each_of
 from tests.simulation.twins import make_task, play_beside
 
@@ -123,9 +125,28 @@ def test_every_entry_is_the_one_put_together_afresh(instance):
         assert ledger.certified == pytest.approx(twin.certified, rel=1e-9)
         row = held.arms.index(decision.arm)
         reward = float(instance.mean_rewards[row, context] + instance.noise_scale * rng.normal())
-        for policy in (held, free):
-            policy.update(context, decision.arm, reward)
+        for one in (held, free):
+            one.update(context, decision.arm, reward)
     assert twin.held > 10
+
+
+@pytest.mark.parametrize("name", [name for name, kind in POLICIES.items() if kind.plans])
+def test_the_plan_does_not_depend_on_the_context_at_hand(name):
+    """What is proven adds up widths by the probabilities of the contexts, which a plan must not know more of."""
+    at_work = policy(name, guarantee=True).for_instance(NARROW, seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(80):
+        told = at_work.snapshot()
+        plans = []
+        for context in range(3):
+            one = restore(told)
+            one.decide(context)
+            plans.append(one.allocation())
+        assert np.array_equal(plans[0], plans[1])
+        assert np.array_equal(plans[0], plans[2])
+        context = int(rng.integers(3))
+        arm = at_work.arms.index(at_work.decide(context).arm)
+        at_work.update(context, arm, float(NARROW.mean_rewards[arm, context] + 0.3 * rng.normal()))
 
 
 @pytest.mark.slow

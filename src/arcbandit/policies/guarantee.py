@@ -97,8 +97,14 @@ def hold(learner, ledger, t, outcome):
 
 
 def allocate_guaranteed(learner, context, t, stream):
-    """Allocate by the rule, within its ledger; while pairs are unplayed, nothing is entered. Return an Outcome."""
+    """Allocate by the rule, within its ledger; while pairs are unplayed, nothing is entered. Return an Outcome.
+
+    What is proven is of plans that do not depend on the context at hand: the rule does not see this visit yet.
+    """
+    visits = learner.statistics.context_counts
+    visits[context] -= 1.0
     outcome = rule_allocate(learner, context, t, stream)
+    visits[context] += 1.0
     if learner.progress[Progress.ALL_PLAYED] == 0:
         return outcome
     return hold(learner, learner.ledger, t, outcome)

@@ -58,10 +58,10 @@ class GuaranteeAudit(NamedTuple):
 def guarantee_bound(instance: Instance, horizon: int, *, largest_price: float | None = None) -> GuaranteeBound:
     """What any rule that plans costs at most with `guarantee=True`: a bound on E[R_T + V_T].
 
-    It is proven for rewards that come before the next decision, and for rules whose plan does not depend on the context
-    at hand. `largest_price` is the most that the floors of an arm are thought to cost by optimistic bounds, together
-    and per unit; by default, what the feasibility margin allows. It is a bound of the order of sqrt(T log T), which
-    says little below hundreds of thousands of rounds.
+    It is proven for rewards that come before the next decision, and for all rules of this package; one from outside
+    must not plan by the context at hand, which it is told. `largest_price` is the most that the floors of an arm are
+    thought to cost by optimistic bounds, together and per unit; by default, what the feasibility margin allows. It is a
+    bound of the order of sqrt(T log T), which says little below hundreds of thousands of rounds.
 
     >>> from arcbandit import paper_instance
     >>> bound = guarantee_bound(paper_instance("nu"), 10**8, largest_price=2.0)

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 OLDEST_NUMBA := $(shell sed -nE 's/^ *"numba>=([0-9.]+)",.*/\1/p' pyproject.toml)
 OLDEST := .venv-oldest
 OLDEST_READY := $(OLDEST)/.ready
-# Where `make learning` keeps its results, with the page beside; docs/learning is what is published.
+# Where `make learning` keeps its results, with the page beside. What is published is of another seed and size.
 LEARNING ?= learning
 PARALLEL := -n auto --dist worksteal
 # Workers, and processes that tests start, import the package many times: bytecode is kept, whatever the environment

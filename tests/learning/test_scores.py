@@ -66,16 +66,20 @@ def test_a_score_has_every_number():
     assert one.beats_both == (INSTANCES - 3, INSTANCES)
     assert one.growth == (EPOCHS * INSTANCES, 3, 3, 1, 0.95)
     assert one.growth.share == 3 / (EPOCHS * INSTANCES)
-    assert one.to_clairvoyants[CLAIRVOYANT].worst == 20.0
-    assert one.to_clairvoyants[CLAIRVOYANT].median == 2.0
-    assert one.to_clairvoyants[CLAIRVOYANT_WITH_MARGINS] is None
+    beside = one.to_clairvoyants[CLAIRVOYANT]
+    assert beside["total"].worst == 20.0
+    assert beside["total"].median == 2.0
+    assert beside["regret"].worst == pytest.approx(400.0 / 15.0)
+    assert beside["regret"].median == pytest.approx(40.0 / 15.0)
+    assert beside["violation"].worst == 10.0
+    assert one.to_clairvoyants[CLAIRVOYANT_WITH_MARGINS] == {}
     assert one.to_limit == pytest.approx(one.total / 25.0)
 
 
 def test_a_clairvoyant_that_loses_nothing_is_no_measure():
     """Without an active floor there is nothing to estimate."""
     found = results(("small", row(4, CLAIRVOYANT, 0.0, 0.0)), families=("small",))["small"]
-    compared = score(found, JUDGED).to_clairvoyants[CLAIRVOYANT]
+    compared = score(found, JUDGED).to_clairvoyants[CLAIRVOYANT]["total"]
     assert compared.instances == INSTANCES - 1
     assert compared.worst == 2.0
 

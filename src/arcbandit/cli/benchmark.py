@@ -159,8 +159,8 @@ def benchmark(
 ) -> None:
     """Play policies on frozen families of random instances, and show who loses least.
 
-    The usual size takes six minutes on two free processors. Results are kept as they come. The last lines say which
-    requirements of the recommended policy, `priced-lp`, are kept.
+    The usual size takes six minutes on two free processors. Results are kept as they come.
+    The last lines say which requirements of the recommended policy, `priced-lp`, are kept.
     """
     from pathlib import Path
 

@@ -323,7 +323,7 @@ def _add_gap(facts: Table, answer: "Answer") -> None:
 
 def _add_limit(facts: Table, answer: "Answer") -> None:
     limit, reason = answer.learning_limit()
-    meaning = "learning limit: the least R + V that any policy can be sure of, to the order of √T"
+    meaning = "learning limit: the least R + V that learning leaves any policy near the instance, to the order of √T"
     if limit is None:
         facts.add_row("R + V", "-", meaning)
         facts.add_row("", "", Text("not known: ", style="bold").append(reason or "", style="not bold"))

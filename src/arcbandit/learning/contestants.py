@@ -31,8 +31,8 @@ BASELINES = (
 PLAYED = (*COMPARED, *BASELINES)
 SHOWN_AS = {CAREFUL: "priced-lp, v = 10", CLAIRVOYANT_WITH_MARGINS: "clairvoyant, margins"}
 
-# Runs that seem not to settle are played on only of these: of the others many do, and they would take the most time.
-PLAYED_ON = ("priced-lp", "blp")
+# Runs that seem not to settle are played on only of these: of the baselines most do, and they would take the most time.
+PLAYED_ON = tuple(label for label in COMPARED if label != CAREFUL)
 
 
 class Dial(NamedTuple):

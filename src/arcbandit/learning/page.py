@@ -21,7 +21,7 @@ from arcbandit.learning.play import EARLIER, LATE, STEEP
 from arcbandit.learning.requirements import SCALE, verdicts
 from arcbandit.learning.results import FRONTIER, SCORED, TUNING, FamilyResults, Results
 from arcbandit.learning.scores import LEAST_SUM, better_than, quotients, ratios
-from arcbandit.learning.tables import CLAIRVOYANT_COLUMNS, COLUMNS, clairvoyant_tables, family_tables, ratio
+from arcbandit.learning.tables import COLUMNS, PAGE_COLUMNS, clairvoyant_tables, family_tables, ratio
 from arcbandit.report.charts import Chart, alt_text
 from arcbandit.report.figures import chart_file
 from arcbandit.report.files import write_whole
@@ -186,7 +186,7 @@ def _clairvoyants(results: Results) -> list[str]:
         "with newsvendor margins, it is also told the prices. Instances on which it loses less than "
         f"{LEAST_SUM:g} are left out.",
         *(_table(table) for table in tables),
-        _terms(CLAIRVOYANT_COLUMNS),
+        _terms(PAGE_COLUMNS),
     ]
 
 
@@ -205,9 +205,10 @@ def _settings(parts: Parts) -> str:
         "hundred times as long, has a quarter of the instances and half the epochs. "
         f"In each epoch all policies meet the same contexts and the same noise. Sums below {LEAST_SUM:g} count as "
         f"{LEAST_SUM:g} in geometric means and ratios. A run is steep if its R + V grew from T/{EARLIER} to T with an "
-        f"exponent above {STEEP:g}; steep runs of {' and '.join(PLAYED_ON)} are played again with the same draws, to "
-        f"{last} T, and their exponents from {first} T on are those called late. `{CAREFUL}` has ten times the weight "
-        "on violation. `arcbandit benchmark --from FOLDER --page PAGE.md` writes all of this again from the files.",
+        f"exponent above {STEEP:g}; steep runs of {', '.join(PLAYED_ON[:-1])} and {PLAYED_ON[-1]} are played again "
+        f"with the same draws, to {last} T, and their exponents from {first} T on are those called late. `{CAREFUL}` "
+        "has ten times the weight on violation. `arcbandit benchmark --from FOLDER --page PAGE.md` writes all of this "
+        "again from the files.",
     ]
     return "\n".join(lines)
 

@@ -12,7 +12,14 @@ from arcbandit.learning.scores import LINEAR, beats_both, growth, interval, quot
 # What they are about is runs of so many rounds, and at least so many instances of a family and epochs of each.
 LEAST_ROUNDS = 50_000
 LEAST_INSTANCES, LEAST_EPOCHS = 20, 8
-SCALE = f"of {LEAST_ROUNDS:,} rounds or more, {LEAST_INSTANCES} instances of a family and {LEAST_EPOCHS} epochs or more"
+OTHERWISE = " and ".join(
+    f"{FAMILIES[name].size(LEAST_INSTANCES)} and {FAMILIES[name].epochs(LEAST_EPOCHS)} of `{name}`"
+    for name in ("paper", "many")
+)
+SCALE = (
+    f"of {LEAST_ROUNDS:,} rounds or more, {LEAST_INSTANCES} instances of a family and {LEAST_EPOCHS} epochs of each or "
+    f"more ({OTHERWISE})"
+)
 
 AGAINST_DEFAULT = 0.6
 AGAINST_SAMPLER = 0.8

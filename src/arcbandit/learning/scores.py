@@ -14,12 +14,13 @@ from arcbandit.learning.results import FamilyResults, Results, Row
 Floats = NDArray[np.float64]
 
 LEAST_SUM = 1.0  # a smaller sum over all rounds counts as this: a ratio of two such sums says nothing
+METRICS = ("total", "regret", "violation")
 TAIL = 0.9
 LINEAR = 0.9  # a late exponent above this is that of a run that does not learn any more
 
 
 class Ratios(NamedTuple):
-    """How R + V of a policy compares with that of another, instance by instance."""
+    """How a sum of a policy, of regret, violation or both, compares with that of another, instance by instance."""
 
     instances: int
     mean: float  # geometric
@@ -53,7 +54,7 @@ class Score(NamedTuple):
     violation: float
     total: float
     to_default: Ratios | None
-    to_clairvoyants: dict[str, Ratios | None]
+    to_clairvoyants: dict[str, dict[str, Ratios]]  # by clairvoyant and sum; empty if it was not played
     beats_both: tuple[int, int] | None  # on how many of how many instances R + V is below OLP's and OPLP's
     growth: Growth
     to_limit: float | None  # geometric mean of the ratio to what the theory has as a limit
@@ -78,10 +79,7 @@ def in_common(found: FamilyResults, *policies: str) -> list[tuple[Row, ...]]:
 
 def quotients(found: FamilyResults, policy: str, other: str, metric: str = "total") -> Floats:
     """A metric of a policy over that of another, on the instances that both were played on."""
-    pairs = in_common(found, policy, other)
-    sums = np.array([[getattr(row, metric) for row in pair] for pair in pairs]).reshape(-1, 2)
-    mine, its = np.maximum(sums, LEAST_SUM).T
-    return np.asarray(mine / its)
+    return np.array([_quotient(mine, its, metric) for mine, its in in_common(found, policy, other)])
 
 
 def ratios(values: Floats) -> Ratios | None:
@@ -98,10 +96,17 @@ def interval(values: Floats) -> tuple[float, float]:
     return math.exp(found.mean - found.half_width), math.exp(found.mean + found.half_width)
 
 
-def to_clairvoyant(families: Iterable[FamilyResults], policy: str, clairvoyant: str) -> Ratios | None:
-    """Ratios to a clairvoyant where it loses anything; if no floor is active it loses nothing."""
+def to_clairvoyant(families: Iterable[FamilyResults], policy: str, clairvoyant: str) -> dict[str, Ratios]:
+    """Ratios to a clairvoyant of each sum, where it loses anything; if no floor is active it loses nothing."""
     pairs = [pair for found in families for pair in in_common(found, policy, clairvoyant)]
-    return ratios(np.array([row.total / best.total for row, best in pairs if best.total > LEAST_SUM]))
+    loses = [pair for pair in pairs if pair[1].total > LEAST_SUM]
+    compared = {metric: ratios(np.array([_quotient(*pair, metric) for pair in loses])) for metric in METRICS}
+    return {metric: found for metric, found in compared.items() if found is not None}
+
+
+def _quotient(row: Row, other: Row, metric: str) -> float:
+    mine, its = (max(float(getattr(one, metric)), LEAST_SUM) for one in (row, other))
+    return mine / its
 
 
 def beats_both(found: FamilyResults, policy: str) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from arcbandit.estimates import NOT_A_NUMBER
 from arcbandit.learning.contestants import CLAIRVOYANT, CLAIRVOYANT_WITH_MARGINS, shown_as
 from arcbandit.learning.results import Results
-from arcbandit.learning.scores import Ratios, Score, scores, to_clairvoyant
+from arcbandit.learning.scores import METRICS, Ratios, Score, scores, to_clairvoyant
 from arcbandit.report.tables import NumberTable
 from arcbandit.showing import counted
 
@@ -29,9 +29,15 @@ CLAIRVOYANT_COLUMNS = {
     "90 %": "what nine in ten of them do not exceed",
     "worst": "the largest",
 }
+PAGE_COLUMNS = {
+    "R + V": "over the clairvoyant's on the same instance: geometric mean / median / what nine in ten ratios do not "
+    "exceed / the largest",
+    "R": "the same of regret",
+    "V": "the same of violation",
+}
 CLAIRVOYANT_TITLES = {
-    CLAIRVOYANT_WITH_MARGINS: "R + V over that of the clairvoyant with newsvendor margins",
-    CLAIRVOYANT: "R + V over that of the clairvoyant with plain floors",
+    CLAIRVOYANT_WITH_MARGINS: "the clairvoyant with newsvendor margins",
+    CLAIRVOYANT: "the clairvoyant with plain floors",
 }
 
 
@@ -53,11 +59,17 @@ def clairvoyant_tables(results: Results) -> list[NumberTable]:
         rows = []
         for one in scores(results):
             found = one.to_clairvoyants[clairvoyant]
-            if found is not None and one.policy != clairvoyant:
-                rows.append((one.family, shown_as(one.policy), str(found.instances), *_numbers(found)))
+            if found and one.policy != clairvoyant:
+                cells = (" / ".join(_numbers(found[metric])) for metric in METRICS)
+                rows.append((one.family, shown_as(one.policy), str(found["total"].instances), *cells))
         if rows:
-            header = ("family", "policy", "instances", *CLAIRVOYANT_COLUMNS)
-            tables.append(NumberTable(title, header, tuple(rows)))
+            tables.append(
+                NumberTable(
+                    f"R + V, R and V over those of {title}",
+                    ("family", "policy", "instances", *PAGE_COLUMNS),
+                    tuple(rows),
+                )
+            )
     return tables
 
 
@@ -66,11 +78,13 @@ def pooled_clairvoyant_tables(results: Results) -> list[NumberTable]:
     policies = sorted({policy for found in results.values() for policy in found.policies})
     tables = []
     for clairvoyant, title in CLAIRVOYANT_TITLES.items():
-        compared = {policy: to_clairvoyant(results.values(), policy, clairvoyant) for policy in policies}
+        compared = {policy: to_clairvoyant(results.values(), policy, clairvoyant).get("total") for policy in policies}
         found = sorted((one.mean, policy, one) for policy, one in compared.items() if one and policy != clairvoyant)
         rows = [(shown_as(policy), str(one.instances), *_numbers(one)) for _, policy, one in found]
         if rows:
-            tables.append(NumberTable(title, ("policy", "instances", *CLAIRVOYANT_COLUMNS), tuple(rows)))
+            tables.append(
+                NumberTable(f"R + V over that of {title}", ("policy", "instances", *CLAIRVOYANT_COLUMNS), tuple(rows))
+            )
     return tables
 
 

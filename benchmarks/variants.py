@@ -42,6 +42,7 @@ FAMILIES = ("paper", "small", "large", "dear", "rare")
 PLAIN = "priced-lp"
 DECORATORS = {"kernel": kernel, "rare_kernel": rare_kernel}
 PRIOR_PLAYS = 4.0  # that the noise scale counts for, beside the squares of a pair's rewards
+MORE_PRIOR = 4.0
 FADES_FROM = 16.0  # plays, from which on the reach of prices fades
 # Means, floors and margins as in the two versions of the rule that were found first, without what came later.
 AS_FOUND = {"price_reach": 0.0, "price_caution": 0.0, "count_floor": 0.0}
@@ -50,6 +51,7 @@ AS_FOUND = {"price_reach": 0.0, "price_caution": 0.0, "count_floor": 0.0}
 drawing_allocate: Any = None
 usual_logarithms: Any = None
 usual_bonus: Any = None
+usual_prior: Any = None
 
 
 def plain(function: Any) -> Any:
@@ -218,6 +220,21 @@ def write_counted_by_arms(learner, t):
             scratch[PairScratch.COUNTED, arm, context] += math.log((1.0 + visits / n_arms) / (1.0 + visits))
 
 
+# Means that are shrunk less or more: a prior of other plays than the noise over the spread of the means.
+
+
+def shrink_by_less(learner, t):
+    """The usual prior, of a hundredth of its plays."""
+    usual_prior(learner, t)
+    learner.memory.totals[Total.PRIOR] *= 0.01
+
+
+def shrink_by_more(learner, t):
+    """The usual prior, of four times its plays, of which there are four at most then."""
+    usual_prior(learner, t)
+    learner.memory.totals[Total.PRIOR] *= MORE_PRIOR
+
+
 # What else radii could be: logarithms that count three times for fewer plays, and a reach of prices that fades.
 
 
@@ -315,6 +332,9 @@ def variants() -> dict[str, Variant]:
     draws = bound(kernel, allocate_by_draws, drawing_allocate=varied(write_bonus=write_draws))
     by_variance = bound(kernel, write_counted_by_variance, usual_logarithms=priced_lp.write_counted)
     by_arms = bound(kernel, write_counted_by_arms, usual_logarithms=priced_lp.write_counted)
+    less_prior, more_prior = (
+        bound(rare_kernel, one, usual_prior=priced_lp.shrink) for one in (shrink_by_less, shrink_by_more)
+    )
     fades = bound(kernel, write_bonus_that_fades, usual_bonus=priced_lp.write_bonus)
     return {
         "first": Variant("first version, as found", first, AS_FOUND),
@@ -325,6 +345,8 @@ def variants() -> dict[str, Variant]:
             "radii by each pair's own variance", varied(write_counted=by_variance), learn=learn_squares
         ),
         "arms": Variant("visits per play of a context's average pair", varied(write_counted=by_arms)),
+        "less-prior": Variant("a prior of a hundredth of its plays", varied(shrink=less_prior)),
+        "more-prior": Variant("a prior of four times its plays", varied(shrink=more_prior, MOST_PRIOR=MORE_PRIOR)),
         "less": Variant("exploration 0.6", priced_lp.allocate, {"exploration": 0.6}),
         "more": Variant("exploration 0.85", priced_lp.allocate, {"exploration": 0.85}),
         "once": Variant("no logarithm counts twice", varied(LEFT_ALONE=math.inf, GAIN=0.0)),
@@ -332,8 +354,8 @@ def variants() -> dict[str, Variant]:
         "fewer": Variant("three times beyond 4, up to two plays", varied(counted=counted_of_fewer)),
         "fades": Variant("a reach of prices that fades with plays", varied(write_bonus=fades)),
         "one-price": Variant("a missed floor costs the same in every round", varied(shortfall_price=one_price)),
-        "few-visits": Variant("many visits change nothing", varied(GAIN=0.0)),
-        "later": Variant("many visits are as many where floors are dear", varied(SOONER=0.0)),
+        "few-visits": Variant("radii that do not grow with many visits", varied(GAIN=0.0)),
+        "later": Variant("radii that grow from the same number of visits on at any price", varied(SOONER=0.0)),
         "asked": Variant("no margin is left out", varied(leave_margins_out=keep_margins, MOST_RISE=math.inf)),
         "out": Variant("margins are left out though floors are missed", varied(put_margins_back=keep_margins)),
         "missed": Variant("a missed floor's price counts in full", varied(MOST_OF_MISSED=math.inf)),

@@ -72,6 +72,15 @@ def test_the_page_has_a_row_for_each_policy():
     assert sorted(table()) == sorted(generate.policies())
 
 
+def test_what_the_page_says_of_the_best_policy_is_in_its_table():
+    """The shares of the promises, and its first round to the nearest ten."""
+    cells = [cell.strip().split(" ± ") for cell in table()["priced-lp"].strip("| ").split("|")]
+    lacked, promised, half = float(cells[2][0]), 27_000, int(cells[4][0])
+    share = f"{100 * lacked / promised:.2f} %"
+    text = " ".join(generate.PAGE.read_text(encoding="utf-8").split())
+    assert f"they lack {lacked:.0f} of {promised:,}, that is {share}, and after some {round(half, -1)} visits" in text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", each_of(["blp"], generate.policies()))
 def test_numbers_of_the_page_are_those_of_the_simulation(platform, policy):

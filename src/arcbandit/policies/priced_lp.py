@@ -75,6 +75,7 @@ USUAL_MEMORY = 0.02  # share of a round in the averages of prices and plans
 # barely be met, margins that were left out because the means do not allow them would be asked for in the next round.
 MOST_RISE = 1.0
 LEAST_PRIOR = 1e-12  # pulls, so that a radius stays finite
+MOST_PRIOR = 1.0  # pulls
 # Averages this small are zero. They would shrink for ever otherwise, and processors are slow with numbers next to zero:
 # from round 35,000 on, every round took twice as long.
 LEAST_AVERAGE = 1e-30
@@ -181,7 +182,7 @@ def write_means(learner):
     weights = learner.problem.context_probabilities
     noise = learner.settings[0].noise_scale ** 2
     centre = memory.totals[Total.CENTRE]
-    prior = min(max(memory.totals[Total.PRIOR], LEAST_PRIOR), 1.0)
+    prior = min(max(memory.totals[Total.PRIOR], LEAST_PRIOR), MOST_PRIOR)
     n_arms, n_contexts = mean.shape
     head_start = MEAN_HEAD_START * (learner.settings[0].noise_scale + abs(centre)) / mean.size
     for arm in range(n_arms):

@@ -9,7 +9,7 @@ from arcbandit.errors import InvalidInputError
 from arcbandit.learning import play as playing
 from arcbandit.learning.families import FAMILIES, drawn
 from arcbandit.learning.play import Nobody, Plan, play, played
-from arcbandit.learning.results import Row, file_name, opened, read, read_file
+from arcbandit.learning.results import FamilyResults, Row, file_name, opened, read, read_file
 from arcbandit.simulation.run import simulate
 
 POLICIES = ("blp", "olp")
@@ -170,6 +170,33 @@ def test_two_runs_in_one_folder_keep_what_the_other_wrote(again, whole, tmp_path
     assert found["small"].commands == ["another", "the command"]
 
 
+def test_rows_that_another_run_has_played_again_stay(tmp_path):
+    """A run writes what it has played itself; what it found in the file may have been played again since."""
+    settings = TINY.settings("small")
+    row = Row(0, "olp", 1.0, 1.0, 0.0, 0.0, 2.0, 3.0)
+    FamilyResults(settings, [row, row._replace(number=1)]).save(tmp_path, "of old")
+    slow, other = opened(tmp_path, settings), opened(tmp_path, settings)
+    other.drop(["olp"])
+    other.add([row._replace(regret=5.0)])
+    other.save(tmp_path, "another, --again")
+    slow.add([row._replace(policy="blp")])
+    slow.save(tmp_path, "the command")
+    assert read_file(tmp_path / file_name("scored", "small")).of("olp") == {0: row._replace(regret=5.0)}
+    assert slow.of("olp") == {0: row._replace(regret=5.0)}
+
+
+def test_what_is_played_again_takes_all_rows_of_its_policies_along(whole, tmp_path):
+    """Of instances that it does not play as well: old rows never stand beside new ones. Then others may add them."""
+    play(TINY, tmp_path, "the command")
+    fewer = TINY._replace(families=("small",), contestants={"blp": "blp"}, instances=1, again=True)
+    play(fewer, tmp_path, "fewer")
+    found = read(tmp_path, "scored")["small"]
+    assert (list(found.of("blp")), list(found.of("olp"))) == ([0], [0, 1, 2])
+    more = fewer._replace(instances=3, again=False)
+    play(fewer._replace(instances=2), tmp_path, "fewer", Meanwhile(more, tmp_path))
+    assert read(tmp_path, "scored")["small"].rows == read(whole, "scored")["small"].rows
+
+
 def test_policies_and_instances_can_be_added(whole, tmp_path):
     """The rows do not depend on who else plays, nor on how many instances there are."""
     play(TINY._replace(contestants={"olp": "olp"}, instances=2), tmp_path, "first")
@@ -235,7 +262,7 @@ class TestFiles:
     def test_numbers_are_read_as_they_were_added(self, tmp_path):
         """Also those that are infinite or not there."""
         results = opened(tmp_path, TINY.settings("small"))
-        results.add([Row(0, "a, b", 1 / 3, 0.0, math.nan, 2e-9, 1e6, math.nan, (0, 3), (math.inf, 0.25))])
+        results.add([Row(0, "a, b", 1 / 3, 0.0, math.nan, 2e-9, 1e6, math.nan, (0, 1), (math.inf, 0.25))])
         results.save(tmp_path, "the command")
         again = read_file(tmp_path / file_name("scored", "small"))
         assert str(again.rows) == str(results.rows)
@@ -258,7 +285,19 @@ class TestFiles:
             ('"horizon": 100,', ""),
             ('"family": "small"', '"family": "large"'),
             ('"part": "scored"', '"part": "tuning"'),
+            ('"horizon": 100', '"horizon": "100"'),
+            ('"horizon": 100', '"horizon": null'),
+            ('"epochs": 2', '"epochs": 2.0'),
+            ('"epochs": 2', '"epochs": 0'),
+            ('"seed": 0', '"seed": true'),
+            ('"commands": ["the command"]', '"commands": "the command"'),
+            ('"commands": ["the command"]', '"commands": [1]'),
+            ("# {", "# " + "[" * 100_000 + "{"),
+            ("0,blp,", "0,,"),
+            ("0,blp,", "0,\0blp,"),
+            ("0,blp,", "0,blp" + "p" * 200_000 + ","),
         ],
+        ids=lambda text: text[:30],
     )
     def test_a_damaged_file_is_refused_by_name(self, old, new, whole, tmp_path):
         text = (whole / "scored-small.csv").read_text(encoding="utf-8")
@@ -266,6 +305,26 @@ class TestFiles:
         (tmp_path / "scored-small.csv").write_text(text.replace(old, new), encoding="utf-8")
         with pytest.raises(InvalidInputError, match=r"scored-small\.csv: must be a file of version 1 of the benchmark"):
             read(tmp_path, "scored")
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"steep": (2,)}, "steep runs must be among the 2 epochs"),
+            ({"steep": (-1,)}, "steep runs must be among"),
+            ({"steep": (0, 1), "late": (0.5,)}, "an exponent for each steep run"),
+            ({"steep": (1,), "late": (math.nan,)}, "an exponent for each steep run"),
+            ({"regret_error": -1.0}, "standard errors and the limit"),
+            ({"violation_error": -1.0}, "standard errors and the limit"),
+            ({"limit": -1.0}, "standard errors and the limit"),
+        ],
+        ids=str,
+    )
+    def test_a_row_that_no_run_has_is_refused(self, changes, words):
+        usual = Row(0, "blp", 1.0, 1.0, math.nan, math.nan, 2.0, math.nan, (1,), (0.5,))
+        results = FamilyResults(TINY.settings("small"))
+        results.add([usual])
+        with pytest.raises(ValueError, match=words):
+            results.add([usual._replace(late=())._replace(**changes)])
 
     @pytest.mark.parametrize("kept", [1, 2, 5])
     def test_a_line_that_was_cut_off_is_named(self, kept, whole, tmp_path):

@@ -86,6 +86,8 @@ class TestWhatCannotBeProven:
         monkeypatch.setattr(status_module, "solve_checked", refuse)
         status = policy.status()
         assert math.isnan(status.best_revenue)
+        assert math.isnan(status.attainable_share)
+        assert status.to_dict()["attainable_share"] is None
         assert all(math.isnan(floor.price) and math.isnan(floor.largest) for floor in status.floors if floor.promised)
         assert (status.best_certificate, status.certificate) == (None, None)
         assert {floor.state for floor in status.floors} <= {KEPT, AT_RISK}

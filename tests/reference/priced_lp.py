@@ -67,6 +67,7 @@ class PricedTwin:
         price_caution=0.2,
         count_floor=0.02,
         count_reach=0.5,
+        replan=0,
     ):
         self.p = np.array(probabilities, dtype=float)
         self.floors = np.array(floors, dtype=float)
@@ -76,6 +77,7 @@ class PricedTwin:
         self.exploration, self.weight, self.memory = exploration, violation_weight, price_memory
         self.price_reach, self.price_caution = price_reach, price_caution
         self.count_floor, self.count_reach = count_floor, count_reach
+        self.replan = replan
         shape = self.available.shape
         self.n, self.sums, self.visits = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
         self.centre, self.prior, self.refreshed, self.moved = 0.0, 1.0, 0, 0
@@ -160,10 +162,11 @@ class PricedTwin:
             plan, _, _ = solve_soft(bonus, rows, asked, self.available, self.weight, (revenue, earned))
             surplus = (rows * plan).sum(axis=(1, 2)) - floors
             cost = max(0.0, (revenue * (first - plan)).sum() - prices @ surplus)
-        stands = t - self.moved
+        stood = t - self.moved
+        stands = max(stood, self.replan)
         self.margins(prices, is_short, first, cost, n, t)
         played_plan = plan.copy()
-        if stands > 2:  # pairs are played at most as often again as they were
+        if stood > 2:  # pairs are played at most as often again as they were
             more = (plan - first) * self.p * stands
             with np.errstate(divide="ignore"):
                 allowed = np.where(more > 0, np.maximum(self.n, 1) / np.where(more > 0, more, 1.0), np.inf)
@@ -186,7 +189,8 @@ class PricedTwin:
             return
         moved = self.moved
         share = 1 - (1 - self.memory) ** max(1, t - moved)
-        self.part = 2 / max(2, t - self.moved)  # of the rounds, in which pairs with few plays are played
+        stands = max(t - moved, self.replan) if t - moved > 2 else t - moved
+        self.part = 2 / max(2, stands)  # of the rounds, in which pairs with few plays are played
         self.moved = t
         self.average_cost += share * (cost - self.average_cost)
         self.average_plan += share * (first - self.average_plan)

@@ -280,11 +280,14 @@ def _contestants(part: str, policies: Sequence[str] | None) -> "dict[str, Playab
     # Clairvoyants are for simulations alone, and have no dials.
     rules = configured_policies([label for label in policies if label not in CLAIRVOYANTS], None)
     chosen: dict[str, Playable] = {}
+    given: dict[str, str] = {}
     for label in policies:
         # The same policy in other words, as with `10.0` for `10`, has the label by which results are read.
         known = label if label not in rules else _label_of(rules[label], (*everybody(), *chosen), label)
-        if known in chosen:
-            raise InvalidInputError(f"--policy {known} must be given only once, but {label} is the same policy.")
+        if known in given:
+            again = f", but {label} is the same policy" if label != given[known] else ""
+            raise InvalidInputError(f"--policy {given[known]} must be given only once{again}.")
+        given[known] = label
         chosen[known] = rules.get(label, cast("Playable", label))
     return chosen
 

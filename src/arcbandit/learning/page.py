@@ -106,7 +106,7 @@ def _first_sentence(results: Results) -> str:
             low, high = min(found.values()), max(found.values())
             parts.append(f"{ratio(low)} to {ratio(high)} of {name}" if low < high else f"{ratio(low)} of {name}")
     if not parts:
-        return "PricedLP was not played beside other policies yet."
+        return "PricedLP was not played beside other policies on random families yet."
     count = sum(family in results for family in RANDOM)
     families = f"{count} {'family' if count == 1 else 'families'}"
     return (

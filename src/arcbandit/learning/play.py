@@ -91,11 +91,11 @@ def play(plan: Plan, folder: Path, command: str, watch: Watch | None = None) -> 
     found = {family: opened(folder, plan.settings(family)) for family in plan.families}
     missing = []
     for family, results in found.items():
+        if plan.again:
+            results.drop(plan.contestants)
         for number in range(FAMILIES[family].size(plan.instances)):
-            labels = [label for label in plan.contestants if plan.again or not results.has(number, label)]
+            labels = [label for label in plan.contestants if not results.has(number, label)]
             if labels:
-                if plan.again:
-                    results.drop(number, labels)
                 one = drawn(family, plan.half, number, plan.seed)
                 missing.append((one, labels))
                 watch.expect(len(labels) * results.settings.epochs * work_of(one.instance, plan.horizon))

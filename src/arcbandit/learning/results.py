@@ -5,11 +5,12 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from arcbandit.errors import InvalidInputError
+from arcbandit.inputs.values import shown
 from arcbandit.learning.families import FAMILIES
 from arcbandit.report.files import write_whole
 from arcbandit.simulation.run import versions_in_use
@@ -59,7 +60,9 @@ class FamilyResults:
         self.settings = settings
         self.commands = list(commands)
         self._rows = {(row.number, row.policy): row for row in rows}
-        self._dropped: set[tuple[int, str]] = set()
+        # What the next save must write; of all other rows the file is right, as another run may have changed it.
+        self._own = dict(self._rows)
+        self._dropped: set[str] = set()
 
     @property
     def rows(self) -> list[Row]:
@@ -88,20 +91,20 @@ class FamilyResults:
     def add(self, rows: Iterable[Row]) -> None:
         """Take in rows, in the digits that the file keeps: nothing changes when they are read again."""
         for row in rows:
-            kept = _row_of(_cells(row))
-            self._rows[kept.number, kept.policy] = kept
+            kept = _row_of(_cells(row), self.settings.epochs)
+            self._rows[kept.number, kept.policy] = self._own[kept.number, kept.policy] = kept
 
-    def drop(self, number: int, policies: Iterable[str]) -> None:
-        """Drop rows that are to be played again; the file loses them when it is saved next."""
-        for policy in policies:
-            self._rows.pop((number, policy), None)
-            self._dropped.add((number, policy))
+    def drop(self, policies: Iterable[str]) -> None:
+        """Drop all rows of policies that are to be played again; the file loses them when it is saved next."""
+        self._dropped.update(policies)
+        self._rows = _without(self._rows, self._dropped)
+        self._own = _without(self._own, self._dropped)
 
     def save(self, folder: Path, command: str) -> None:
         """Write the file, whole or not at all, with what another run has written there meanwhile; none without rows."""
         others = opened(folder, self.settings)
         self.commands = list(dict.fromkeys((*others.commands, *self.commands, command)))
-        self._rows = {key: row for key, row in others._rows.items() if key not in self._dropped} | self._rows
+        self._rows = _without(others._rows, self._dropped) | self._own
         self._dropped.clear()  # what is found there from now on is another run's
         path = made_folder(folder) / file_name(self.settings.part, self.settings.family)
         if not self._rows:
@@ -123,6 +126,10 @@ class FamilyResults:
             write_whole(path, text.getvalue().encode())
         except OSError as error:
             raise InvalidInputError(f"{folder}: cannot be written to ({error.strerror or error}).") from error
+
+
+def _without(rows: Mapping[tuple[int, str], Row], policies: Container[str]) -> dict[tuple[int, str], Row]:
+    return {key: row for key, row in rows.items() if key[1] not in policies}
 
 
 def made_folder(folder: Path) -> Path:
@@ -177,22 +184,36 @@ def read_file(path: Path) -> FamilyResults:
         header = json.loads(lines[0].removeprefix("# "))
         if header["kind"] != KIND or header["version"] != VERSION:
             raise ValueError(f"it is {header['kind']!r}, version {header['version']}")
-        settings = Settings(*(header[name] for name in SETTINGS))
+        settings = _settings_of(header)
         if path.name != file_name(settings.part, settings.family):
             raise ValueError(f"its first line says part {settings.part!r} and family {settings.family!r}")
-        return FamilyResults(settings, _read_rows(lines[1:]), header["commands"])
-    except (IndexError, KeyError, TypeError, ValueError) as error:
+        found = FamilyResults(settings, _read_rows(lines[1:], settings.epochs), header["commands"])
+        found._own.clear()
+        return found
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError, csv.Error) as error:
         raise InvalidInputError(f"{path}: must be a file of version {VERSION} of the benchmark: {error}.") from None
 
 
-def _read_rows(lines: Sequence[str]) -> list[Row]:
+def _settings_of(header: Mapping[str, Any]) -> Settings:
+    found = Settings(*(header[name] for name in SETTINGS))
+    for name, least in (("seed", 0), ("horizon", 1), ("epochs", 1)):
+        value = getattr(found, name)
+        if type(value) is not int or value < least:
+            raise ValueError(f"its first line has {name} {shown(value)}, which must be a whole number from {least}")
+    commands = header["commands"]
+    if type(commands) is not list or not all(isinstance(one, str) for one in commands):
+        raise ValueError(f"its first line has commands {shown(commands)}, which must be a list of texts")
+    return found
+
+
+def _read_rows(lines: Sequence[str], epochs: int) -> list[Row]:
     reader = csv.reader(lines)
     if tuple(next(reader, ())) != Row._fields:
         raise ValueError(f"its columns must be {', '.join(Row._fields)}")
     rows: dict[tuple[int, str], Row] = {}
     for line, cells in enumerate(reader, start=3):
         try:
-            row = _row_of(cells)
+            row = _row_of(cells, epochs)
             if (row.number, row.policy) in rows:
                 raise ValueError(f"instance {row.number} has a line of {row.policy} before")
         except ValueError as error:
@@ -212,24 +233,25 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def _row_of(cells: Sequence[str]) -> Row:
+def _row_of(cells: Sequence[str], epochs: int) -> Row:
+    """The row of a line's cells, checked; its runs are of so many epochs."""
     if len(cells) != len(Row._fields):
         raise ValueError(f"there must be {len(Row._fields)} columns, but there are {len(cells)}")
     number, policy, *numbers, steep, late = cells
     regret, violation, regret_error, violation_error, worst, limit = map(float, numbers)
+    if not policy or not policy.isprintable():
+        raise ValueError(f"the name of a policy must be a text, got {shown(policy)}")
     if not (min(regret, violation, worst) >= 0.0 and max(regret, violation, worst) < math.inf):
         raise ValueError(f"the sums of {policy} on instance {number} must be finite, and not negative")
     if int(number) < 0:
         raise ValueError(f"the number of an instance must not be negative, got {number}")
+    if any(value < 0.0 for value in (regret_error, violation_error, limit)):
+        raise ValueError(f"standard errors and the limit of {policy} on instance {number} must not be negative")
+    runs, grown = tuple(map(int, steep.split())), tuple(map(float, late.split()))
+    if not all(0 <= run < epochs for run in runs):
+        raise ValueError(f"steep runs must be among the {epochs} epochs, got {steep}")
+    if len(grown) not in (0, len(runs)) or any(math.isnan(exponent) for exponent in grown):
+        raise ValueError(f"there must be an exponent for each steep run, or none, got {late!r}")
     return Row(
-        int(number),
-        policy,
-        regret,
-        violation,
-        regret_error,
-        violation_error,
-        worst,
-        limit,
-        tuple(map(int, steep.split())),
-        tuple(map(float, late.split())),
+        int(number), policy, regret, violation, regret_error, violation_error, worst, limit, steep=runs, late=grown
     )

@@ -100,7 +100,7 @@ def to_clairvoyant(families: Iterable[FamilyResults], policy: str, clairvoyant: 
     """Ratios to a clairvoyant of each sum, where it loses anything; if no floor is active it loses nothing."""
     pairs = [pair for found in families for pair in in_common(found, policy, clairvoyant)]
     loses = [pair for pair in pairs if pair[1].total > LEAST_SUM]
-    compared = {metric: ratios(np.array([_quotient(*pair, metric) for pair in loses])) for metric in METRICS}
+    compared = {metric: ratios(np.array([_quotient(mine, its, metric) for mine, its in loses])) for metric in METRICS}
     return {metric: found for metric, found in compared.items() if found is not None}
 
 

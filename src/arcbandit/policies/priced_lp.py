@@ -619,6 +619,16 @@ def keep_first_plan(learner):
     write_allocation(first, False, learner.planner.workspace, written)
 
 
+@kernel
+def rounds_to_stand(settings, stood):
+    """For how many rounds a plan will stand, as far as is known: as many as the last one stood, or as `replan` says.
+
+    A plan that was made soon after another, as the problem had changed, stands for long all the same.
+    """
+    replan = settings[0].replan
+    return max(stood, float(replan)) if replan > 0 else stood
+
+
 @rare_kernel
 def explore_in_proportion(learner, rounds):
     """Mix a plan that stands for many `rounds` with the first program's, so that it explores no more than is of use.
@@ -678,17 +688,20 @@ def allocate(learner, context, t, stream):
         forget_order(learner.planner.workspace)
         play_alike(learner.problem.available, learner.allocation)
         return Outcome.STOOD_STILL.value | explore(learner)
-    stands = t - memory.totals[Total.MOVED]
-    moves = t <= ROUNDS_TO_SHRINK or stands >= ROUNDS_PER_MOVE
+    stood = t - memory.totals[Total.MOVED]
+    moves = t <= ROUNDS_TO_SHRINK or stood >= ROUNDS_PER_MOVE
+    # The first plan that stands is made from little, and better for exploring in all of its rounds.
+    on_cadence = stood > ROUNDS_PER_MOVE
+    stands = rounds_to_stand(learner.settings, stood) if on_cadence else stood
     share = 0.0
     part = 1.0
     if moves:
         # A plan that stands for many rounds does not play what has too few plays in all of them.
         part = ROUNDS_PER_MOVE / max(stands, ROUNDS_PER_MOVE)
-        share = share_of_rounds(dials.price_memory, stands)
+        share = share_of_rounds(dials.price_memory, stood)
         memory.totals[Total.MOVED] = t
         keep_plan(learner, share, short)
-        if stands > ROUNDS_PER_MOVE:
+        if on_cadence:
             keep_first_plan(learner)
     cost = 0.0
     if short:
@@ -696,10 +709,10 @@ def allocate(learner, context, t, stream):
     else:
         outcome, cost = plan_second(learner, t, earned)
     # Shares of floors that cannot be met are not to be changed.
-    if stands > ROUNDS_PER_MOVE and not outcome & (Outcome.FELL_SHORT | Outcome.STOOD_STILL):
+    if on_cadence and not outcome & (Outcome.FELL_SHORT | Outcome.STOOD_STILL):
         explore_in_proportion(learner, stands)
     if moves:
-        set_margins(learner, share, cost, stands)
+        set_margins(learner, share, cost, stood)
     outcome |= explore(learner)
     if moves and dials.count_floor > 0.0 and learner.progress[Progress.ALL_PLAYED] != 0:
         least = least_count(learner, t)

@@ -99,7 +99,7 @@ class Status(NamedTuple):
     best_revenue: float
     noise_scale: float
     noise_estimated: bool
-    attainable_share: float  # of every floor, by optimistic bounds: 1 if all can be met
+    attainable_share: float  # of every floor, by optimistic bounds: 1 if all can be met, NaN if nothing can be proven
     best_certificate: Certificate | None  # the proof of `best_revenue`; None if there is none
     certificate: Certificate | None  # how far the plan in force is from that plan, at most; None if either is missing
 
@@ -231,7 +231,7 @@ def status_of(state: State, tolerance: float) -> Status:
     known = _known(state)
     means = _means_to_plan_with(known)
     best = _proven(state, means, floors)
-    reach = out_of_reach(state)
+    reach = _reach(state, None)
     progress = learner.progress
     return Status(
         floors=_floors(state, known, means, best, reach, tolerance),
@@ -247,7 +247,7 @@ def status_of(state: State, tolerance: float) -> Status:
         best_revenue=math.nan if best is None else best.value,
         noise_scale=known.sigma,
         noise_estimated=state.configuration.estimates_noise,
-        attainable_share=1.0 if reach is None else reach.share,
+        attainable_share=math.nan if reach is None else reach.share,
         best_certificate=None if best is None else best.certificate,
         certificate=certificate_of(known.shares, best, means, known.probabilities, floors, known.available)
         if progress[Progress.DECISIONS] and best is not None
@@ -256,10 +256,13 @@ def status_of(state: State, tolerance: float) -> Status:
 
 
 class Reach(NamedTuple):
-    """Floors that no plan meets together, even by optimistic bounds."""
+    """Floors that no plan meets together, even by optimistic bounds; none of them if there is a plan."""
 
     rows: tuple[int, ...]
     share: float  # that every floor can have of its amount
+
+
+WITHIN_REACH = Reach((), 1.0)
 
 
 def out_of_reach(state: State, t: int | None = None) -> Reach | None:
@@ -267,12 +270,20 @@ def out_of_reach(state: State, t: int | None = None) -> Reach | None:
 
     None if there is a plan, if nothing is known that a bound could be of, and if no answer can be proven.
     """
+    found = _reach(state, t)
+    return None if found is None or not found.rows else found
+
+
+def _reach(state: State, t: int | None) -> Reach | None:
+    """The same, but None only if no answer can be proven."""
     means = _optimistic(state, t)
     if means is None:
-        return None
+        return WITHIN_REACH
     found = _proven(state, means, state.floors, on_infeasible="same_share")
-    if found is None or found.status == PlanStatus.OPTIMAL:
+    if found is None:
         return None
+    if found.status == PlanStatus.OPTIMAL:
+        return WITHIN_REACH
     return Reach(found.conflicting_floors, math.nan if found.floor_share is None else found.floor_share)
 
 

@@ -22,6 +22,7 @@ from arcbandit.kernels.confidence import ByPair
 from arcbandit.kernels.counter import Purpose, standard_normal
 from arcbandit.kernels.planner import price_of_arm
 from arcbandit.kernels.program import NO_FLOOR
+from arcbandit.learning.families import FAMILIES as ALL_FAMILIES
 from arcbandit.learning.play import Plan, play
 from arcbandit.learning.results import TUNING, FamilyResults
 from arcbandit.learning.scores import LEAST_SUM, Floats, in_common
@@ -391,7 +392,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     known = variants()
     parser.add_argument("variants", nargs="*", help=f"by default all: {', '.join(known)}")
-    parser.add_argument("--family", action="append", default=[], choices=FAMILIES)
+    parser.add_argument("--family", action="append", default=[], choices=ALL_FAMILIES, help="all but `many` by default")
     parser.add_argument("--weight", type=float, default=1.0)
     parser.add_argument("--replan", type=int, default=1, help="rounds that a plan stands for; see the variant `stands`")
     parser.add_argument("--instances", type=int, default=20)

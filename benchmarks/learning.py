@@ -480,11 +480,18 @@ def _against(
     )
 
 
-def priced_over_blp(turns: int) -> Outcome:
-    """Rounds of PricedLP and of BLP on nu with every metric, late in a run: averages that fade must not slow it."""
-    instance = nu()
-    optimum = plan(instance)
-    learners = [CompiledLearner(instance, optimum, name, 0) for name in ("priced-lp", "blp")]
+def _with_guarantee(name: str) -> Workload:
+    return Workload(
+        name=f"round-guarantee-{name}",
+        summary=f"a round of {name} with guarantee=True on nu, late in a run, against one without",
+        run=partial(guarantee_over_none, name),
+        turns=15,
+        quick_turns=3,
+    )
+
+
+def late_rounds(learners: list[CompiledLearner], alternative: str, turns: int) -> Outcome:
+    """Rounds on nu with every metric, late in a run: averages that fade must not slow them."""
     for learner in learners:
         learner.play(LATE_ROUNDS)
 
@@ -492,7 +499,20 @@ def priced_over_blp(turns: int) -> Outcome:
         return seconds(lambda: learners[place].play(ROUNDS)) / ROUNDS
 
     own, other = take_turns([partial(played, 0), partial(played, 1)], turns)
-    return Outcome(own, other, "BLP")
+    return Outcome(own, other, alternative)
+
+
+def priced_over_blp(turns: int) -> Outcome:
+    """PricedLP against BLP."""
+    optimum = plan(nu())
+    return late_rounds([CompiledLearner(nu(), optimum, name, 0) for name in ("priced-lp", "blp")], "BLP", turns)
+
+
+def guarantee_over_none(name: str, turns: int) -> Outcome:
+    """A policy with a ledger against the same without one."""
+    optimum = plan(nu())
+    learners = [CompiledLearner(nu(), optimum, name, 0, guarantee=True), CompiledLearner(nu(), optimum, name, 0)]
+    return late_rounds(learners, "without", turns)
 
 
 WORKLOADS = (
@@ -504,6 +524,8 @@ WORKLOADS = (
         quick_turns=3,
         requirement=Requirement(ratio=1.0 / PRICED_OVER_BLP),
     ),
+    _with_guarantee("blp"),
+    _with_guarantee("priced-lp"),
     _rounds("olp", Linprog, "linprog", ratio=1000),
     _rounds("olp", WarmHighs, "highs", ratio=100),
     _rounds("oplp", Linprog, "linprog", ratio=1000),

@@ -198,6 +198,14 @@ class TestStaging:
         text = "```python\nx[0](gone.md)\n```\n"
         assert Stage(tmp_path)._mended(text, DOCS / "tutorial.md", "tutorial") == text
 
+    @pytest.mark.parametrize(
+        "page", sorted([*DOCS.parent.glob("*.md"), *DOCS.glob("*.md")]), ids=lambda page: page.stem
+    )
+    def test_no_formula_is_broken_into_a_list(self, page):
+        """A line of a paragraph that begins with a plus or a star would begin a list; lists begin with a dash."""
+        prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        assert not re.findall(r"^ *[+*] .*", prose, flags=re.MULTILINE)
+
     def test_a_dead_link_is_refused(self, tmp_path):
         with pytest.raises(DeadLinkError, match=r"docs/tutorial.md links to gone.md"):
             Stage(tmp_path)._mended("[x](gone.md)", DOCS / "tutorial.md", "tutorial")

@@ -10,7 +10,7 @@ from arcbandit.report.fonts import FAMILY
 # Okabe and Ito's colours, which the colour-blind can tell apart, without yellow, which is invisible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Those of further policies, so that no two policies share one: darker, and told apart by their markers as well.
-LATER_COLOURS = ("#882255", "#44AA99", "#999933", "#332288", "#AA4499", "#661100", "#777777")
+LATER_COLOURS = ("#882255", "#44AA99", "#999933", "#332288", "#AA4499", "#661100", "#CC0033")
 # Enough styles and markers that dozens of lines all differ.
 LINE_STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")

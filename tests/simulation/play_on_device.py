@@ -92,6 +92,9 @@ def special_cases(simulated: bool) -> dict[str, dict[str, Any]]:
     # On a GPU a compiler takes minutes for each further rule.
     others = ["sgoc", "loe2d", "lagrange-cb", "drift-plus-penalty", "bandit-q"] if simulated else []
     cases["other policies"] = {"instance": NU, "policies": ["priced-lp", *others]}
+    if simulated:
+        kept, stands = policy("priced-lp", guarantee=True), policy("priced-lp", replan=4)
+        cases["prices inside a guarantee and on a cadence"] = {"instance": GROUPS, "policies": [kept, stands]}
     return cases
 
 

@@ -44,6 +44,10 @@ GROUPED = Instance(
     group_floors=[GroupFloor("two", ("1", "2"), 0.3)],
     noise_scale=0.3,
 )
+# With a context of probability 0, in which no arm is ever played.
+NEVER = Instance(
+    [[*row, 0.3] for row in MEANS], NARROW.revenue_floors, [*NARROW.context_probabilities, 0.0], noise_scale=0.3
+)
 # It stays with what it has seen most of, where gaps are small against the noise: its regret is linear.
 STUBBORN = LinearProgramRule(optimism=-10.0, caution=0.0, guarantee=True)
 HELD = [STUBBORN, OLP(guarantee=True), BLP(guarantee=True), PricedLP(guarantee=True)]
@@ -150,17 +154,36 @@ def test_the_plan_does_not_depend_on_the_context_at_hand(name):
 
 
 @pytest.mark.slow
-def test_a_rule_that_would_be_linear_is_not():
+@pytest.mark.parametrize("instance", [NARROW, NEVER], ids=["plain", "with a context that never comes"])
+def test_a_rule_that_would_be_linear_is_not(instance):
     """The stubborn rule loses as much in each round for ever; with the guarantee, ever less."""
     free = LinearProgramRule(optimism=-10.0, caution=0.0)
     trace = simulate(
-        NARROW, {"free": free, "held": STUBBORN}, horizon=40_000, epochs=20, seed=3, checkpoints=[10_000, 40_000]
+        instance, {"free": free, "held": STUBBORN}, horizon=40_000, epochs=20, seed=3, checkpoints=[10_000, 40_000]
     )
     sums = {name: trace.regret[name] + trace.violation[name] for name in trace.policies}
     grown = {name: np.median(sums[name][:, 1] / sums[name][:, 0]) for name in sums}
     assert grown["free"] == pytest.approx(4.0, rel=0.05)
     assert grown["held"] < 3.0
-    assert sums["held"][:, 1].max() < guarantee_bound(NARROW, 40_000, largest_price=1.0).total
+    assert sums["held"][:, 1].max() < guarantee_bound(instance, 40_000, largest_price=1.0).total
+
+
+def test_a_ledger_says_when_it_has_not_begun():
+    """Nothing is certified before every pair was played of contexts that come."""
+    for instance, begun in (
+        (NEVER, True),
+        (Instance(NEVER.mean_rewards, [0.06, 0.05, 0.04], [0.4, 0.35, 0.2, 0.05]), False),
+    ):
+        at_work = STUBBORN.for_instance(instance, seed=1)
+        for t in range(60):
+            at_work.update(t % 3, at_work.decide(t % 3).arm, 0.5)
+        assert (at_work.ledger().certified > 0.0) is begun
+
+
+def test_an_audit_does_not_wait_for_a_context_that_never_comes():
+    found = audit_guarantee(NEVER, STUBBORN, 500, seed=1)
+    assert found.rounds > 450
+    assert found.uncovered == found.above == 0
 
 
 @pytest.mark.slow
@@ -323,6 +346,10 @@ class TestTheBound:
     def test_prices_are_bounded_by_the_feasibility_margin(self):
         assert guarantee_bound(NU, 1000).largest_price > 1.0
         assert guarantee_bound(NU, 1000).total > guarantee_bound(NU, 1000, largest_price=1.0).total
+
+    @pytest.mark.filterwarnings("error")
+    def test_a_context_that_never_comes_is_not_waited_for(self):
+        assert guarantee_bound(NEVER, 10**6).start == pytest.approx(guarantee_bound(NARROW, 10**6).start, rel=1e-9)
 
     def test_floors_out_of_reach_have_none(self):
         instance = Instance(NU.mean_rewards, NU.revenue_floors * 3, NU.context_probabilities)

@@ -630,6 +630,44 @@ class TestLearnsFaster:
         assert (pulls[0] >= least - 1).all()
         assert pulls[1][1, 0] < least - 1
 
+    def test_the_count_floor_does_not_wait_for_a_context_that_never_comes(self):
+        """It would be in vain: the sums would be those without it, a third of what they are."""
+        rules = {"held": PricedLP(count_floor=2.0, count_reach=1e6), "not held": PricedLP(count_floor=0.0)}
+        instance = Instance([[3.0, 2.0, 1.0], [1.0, 1.2, 1.0]], [0.1, 0.25], [0.5, 0.5, 0.0])
+        trace = simulate(instance, rules, horizon=5000, epochs=8, seed=1)
+        held, free = (trace.regret_plus_violation[name][:, -1].mean() for name in rules)
+        assert held > 2 * free
+
+    @pytest.mark.filterwarnings("ignore::arcbandit.errors.FloorsOutOfReachWarning")
+    @pytest.mark.parametrize(
+        ("wrong", "right"),
+        [
+            (lambda policy: policy.set_floor(0, 5.0), lambda policy: policy.set_floor(0, 0.08)),
+            (lambda policy: policy.set_available(0, None, False), lambda policy: policy.set_available(0, None, True)),
+        ],
+        ids=["a floor", "availability"],
+    )
+    def test_a_mistake_that_is_put_right_leaves_nothing_behind(self, wrong, right):
+        """Prices of floors that were missed, 9,282 instead of 3, would take the margin away for hundreds of rounds.
+
+        In the 250 rounds after it the floors would lack 2.2, and 0.26 without the mistake.
+        """
+        means, lacking = np.array([[0.2, 0.1], [0.9, 0.9], [0.5, 0.5]]), []
+        for seed in range(6):
+            policy = PricedLP([0.08, 0.2, 0.1], [0.5, 0.5], noise_scale=0.3, violation_weight=10.0, seed=seed)
+            rng = np.random.default_rng(seed)
+            for change, rounds in ((None, 1000), (wrong, 300), (right, 250)):
+                if change is not None:
+                    change(policy)
+                earned = np.zeros(3)
+                for _ in range(rounds):
+                    context = int(rng.integers(2))
+                    arm = policy.decide(context).arm
+                    earned += (policy.allocation() * means * 0.5).sum(axis=1)
+                    policy.update(context, arm, float(means[arm, context] + 0.3 * rng.normal()))
+            lacking.append(np.maximum(250 * np.array([0.08, 0.2, 0.1]) - earned, 0.0).sum())
+        assert np.mean(lacking) < 1.0
+
     def test_a_plan_for_many_rounds_does_not_play_pairs_with_few_plays_in_all_of_them(self):
         """It would give them whole contexts for a thousand rounds: violation was 5.7 times what it is without a floor.
 

@@ -26,6 +26,7 @@ from arcbandit.policies.state import (
     State,
     estimated_probabilities,
     forget_arm,
+    forget_misses,
     playable,
     with_shape,
 )
@@ -149,6 +150,7 @@ def with_floor(state: State, arm_or_group: Name, floor: Any) -> State:
     if state.configuration.guarantee:
         learner.ledger.account[Account.SOLVED] = 0.0
     learner.progress[Progress.NEXT_PLAN] = 1
+    forget_misses(learner, state.configuration)
     return changed
 
 

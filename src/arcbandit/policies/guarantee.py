@@ -22,7 +22,7 @@ from arcbandit.kernels.ledger import (
 from arcbandit.kernels.planner import Place, forget_allocation, measure_soon, price_of_row
 from arcbandit.kernels.program import NO_FLOOR, PlanStatus
 from arcbandit.policies.learner import Learner, Outcome, Progress
-from arcbandit.policies.plans import begin_planning, plan_with_bounds
+from arcbandit.policies.plans import begin_planning, have_all_that_come, plan_with_bounds
 
 # Stands for a rule's kernel, until `bound` gives each rule a copy with its own.
 rule_allocate: Any = None
@@ -97,7 +97,9 @@ def hold(learner, ledger, t, outcome):
 
 
 def allocate_guaranteed(learner, context, t, stream):
-    """Allocate by the rule, within its ledger; while pairs are unplayed, nothing is entered. Return an Outcome.
+    """Allocate by the rule, within its ledger; while pairs that come are unplayed, nothing is entered.
+
+    Return an Outcome.
 
     What is proven is of plans that do not depend on the context at hand: the rule does not see this visit yet.
     """
@@ -105,7 +107,7 @@ def allocate_guaranteed(learner, context, t, stream):
     visits[context] -= 1.0
     outcome = rule_allocate(learner, context, t, stream)
     visits[context] += 1.0
-    if learner.progress[Progress.ALL_PLAYED] == 0:
+    if learner.progress[Progress.ALL_PLAYED] == 0 and not have_all_that_come(learner):
         return outcome
     return hold(learner, learner.ledger, t, outcome)
 
@@ -126,7 +128,9 @@ class LedgerStatus(NamedTuple):
     (0, 0.0)
     """
 
-    certified: float  # regret and violation so far are at most this, while means are within their radii
+    # Regret and violation are at most this, while means are within their radii, in all rounds from when on every pair
+    # was played that may come: 0 says that there was no such round yet.
+    certified: float
     rounds_held: int  # decisions in which the plan of LP(UCB, UCB) stood in
     spent: float  # of what is allowed
     allowed: float  # up to the next round

@@ -64,6 +64,19 @@ def is_all_played(learner, unplayed):
     )
 
 
+@rare_kernel
+def have_all_that_come(learner):
+    """Whether every pair was played but for those of contexts with a probability of 0, which may never come."""
+    by_pair, available = learner.statistics.by_pair, learner.problem.available
+    n_arms, n_contexts = available.shape
+    for context in range(n_contexts):
+        if learner.problem.context_probabilities[context] > 0.0:
+            for arm in range(n_arms):
+                if available[arm, context] and by_pair[ByPair.PULLS, arm, context] == 0.0:
+                    return False
+    return True
+
+
 @kernel
 def begin_planning(learner):
     """Note whether every pair was played by now, and let the planner count the round."""

@@ -33,7 +33,14 @@ from arcbandit.kernels.soft_floors import (
 from arcbandit.policies.base import Policy
 from arcbandit.policies.dials import Dial
 from arcbandit.policies.learner import Outcome, Progress, Rows
-from arcbandit.policies.plans import begin_planning, explore, explores_everywhere, plan_with_bounds, play_alike
+from arcbandit.policies.plans import (
+    begin_planning,
+    explore,
+    explores_everywhere,
+    have_all_that_come,
+    plan_with_bounds,
+    play_alike,
+)
 from arcbandit.policies.proven import OF_SOFT_FLOORS
 
 if TYPE_CHECKING:
@@ -714,7 +721,11 @@ def allocate(learner, context, t, stream):
     if moves:
         set_margins(learner, share, cost, stood)
     outcome |= explore(learner)
-    if moves and dials.count_floor > 0.0 and learner.progress[Progress.ALL_PLAYED] != 0:
+    if (
+        moves
+        and dials.count_floor > 0.0
+        and (learner.progress[Progress.ALL_PLAYED] != 0 or have_all_that_come(learner))
+    ):
         least = least_count(learner, t)
         if has_few(learner, least):
             hold_counts(learner, t, least, part)
@@ -722,7 +733,7 @@ def allocate(learner, context, t, stream):
 
 
 class PricedLP(Policy):
-    """Plan by means, with margins of floors and bonuses of pairs that the prices of the floors set.
+    """Plan by means, with margins and bonuses that the prices of the floors set. The one to start with.
 
     A margin on a floor costs its price in revenue where it was not needed, and a lack of one costs a violation: the
     margins are a newsvendor's [arrow1951], which weighs the two, with `violation_weight` on the second. What is learnt

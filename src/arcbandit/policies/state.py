@@ -28,6 +28,7 @@ from arcbandit.policies.learner import (
     SETTINGS,
     KnownProblem,
     Learner,
+    Outcome,
     Progress,
     Replan,
     Stream,
@@ -352,6 +353,17 @@ def forget_arm(learner: Learner, row: int) -> None:
             memory.by_floor[:, row] = 0.0
 
 
+def forget_misses(learner: Learner, configuration: Configuration) -> None:
+    """Let averages per floor start from zero as the problem changes, if floors were missed in it as it was.
+
+    Maybe that was a mistake. Prices are then those of misses, and would take margins away for hundreds of rounds.
+    """
+    if configuration.kind.keeps_averages and learner.progress[Progress.OUTCOME] & Outcome.FELL_BACK:
+        for memory in memories_of(learner):
+            if len(memory.by_floor) > 0:
+                memory.by_floor[:] = 0.0
+
+
 def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
     """What was learnt, in memory for the labels, floors and availability of this state; the next plan starts cold."""
     old = state.learner
@@ -374,6 +386,7 @@ def with_shape(state: State, probabilities: NDArray[np.float64]) -> State:
         learner.ledger.account[Account.SOLVED] = 0.0
     for place in (Progress.DECISIONS, Progress.REWARDS, Progress.PLANNED_AT, Progress.OUTCOME):
         learner.progress[place] = old.progress[place]
+    forget_misses(learner, state.configuration)
     shares = np.zeros(available.shape)
     shares[:arms, :contexts] = old.allocation
     shares *= available

@@ -16,6 +16,7 @@ from arcbandit.planning import plan
 from arcbandit.policies.base import Policy
 from arcbandit.policies.configuration import Configuration
 from arcbandit.policies.learner import Progress
+from arcbandit.policies.plans import have_all_that_come
 
 ROUNDING = 1e-9  # relative to the revenue at stake
 
@@ -90,7 +91,7 @@ def guarantee_bound(instance: Instance, horizon: int, *, largest_price: float | 
     lowest = np.array([probabilities @ np.minimum(means[who], 0.0).min(axis=0, initial=0.0) for who in members])
     owed = float(np.maximum(instance.floors.amounts[instance.floors.amounts > 0.0] - lowest, 0.0).sum())
     at_worst = plan(instance).value - worst + owed
-    start = min(float(horizon), float((instance.n_arms / probabilities).sum()))
+    start = min(float(horizon), float((instance.n_arms / probabilities[probabilities > 0.0]).sum()))
     parts = {
         "spent": ALLOWED * sigma * math.sqrt(n_pairs * horizon * logarithm),
         "explained": factor * widths,
@@ -162,9 +163,11 @@ def _audited_epoch(
     account, by_pair = learner.ledger.account, learner.statistics.by_pair
     rounding = ROUNDING * (abs(optimum) + float(np.abs(weighted).sum()))
     factor_of = getattr(radius_factor, "py_func", radius_factor)
+    have_all = getattr(have_all_that_come, "py_func", have_all_that_come)
     rounds = uncovered = above = 0
     measured = 0.0
     covered_at_solve = True
+    comes = instance.context_probabilities > 0.0
     contexts = rng.choice(instance.n_contexts, size=horizon, p=instance.context_probabilities)
     noises = rng.normal(scale=instance.noise_scale, size=horizon)
     for t, (context, noise) in enumerate(zip(contexts.tolist(), noises.tolist(), strict=True), start=1):
@@ -174,10 +177,11 @@ def _audited_epoch(
         cost = max(optimum - revenue.sum(), 0.0)
         cost += float(np.maximum(amounts - instance.floors.by_floor(revenue), 0.0)[asked].sum())
         measured += cost
-        if learner.progress[Progress.ALL_PLAYED]:
+        if learner.progress[Progress.ALL_PLAYED] or have_all(learner):
             rounds += 1
             radii = factor_of(instance.n_pairs, t, policy.noise_scale) * by_pair[ByPair.INVERSE_ROOT]
-            covered = bool((np.abs(by_pair[ByPair.MEAN] - instance.mean_rewards) <= radii).all())
+            off = np.abs(by_pair[ByPair.MEAN] - instance.mean_rewards)[:, comes]
+            covered = bool((off <= radii[:, comes]).all())
             if account[Account.SOLVED] == t:
                 covered_at_solve = covered
             covered = covered and covered_at_solve

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from arcbandit import BLP
 from arcbandit.service.amounts import PairTotals
 from arcbandit.service.audit import audited
 from arcbandit.service.http_app import Limits
@@ -218,6 +219,34 @@ def test_a_campaign_that_breaks_a_rule_is_refused(tmp_path, wrong):
             answer = await served.post("/v1/campaigns", FILMS | wrong)
             assert is_error(answer, 422, "invalid")
             assert (await served.get("/v1/campaigns")).json() == {"campaigns": []}
+
+    played(play)
+
+
+def test_a_policy_with_a_guarantee_is_refused(tmp_path):
+    """Nothing is proven of plans that stand."""
+    held = BLP({"house": 0.2, "guest": 0.1}, {"phone": 0.5, "tv": 0.5}, reward_bounds=(0, 1), guarantee=True)
+
+    async def play():
+        async with serving(tmp_path, campaign=None) as served:
+            answer = await served.post("/v1/campaigns", {"name": "films", "snapshot": held.snapshot()})
+            assert is_error(answer, 422, "invalid")
+            assert "without guarantee" in answer.json()["error"]["message"]
+
+    played(play)
+
+
+def test_a_campaign_says_how_its_rule_is_set(tmp_path):
+    """Whoever must keep promises can see by which weight they are kept."""
+
+    async def play():
+        async with serving(tmp_path, campaign=None) as served:
+            told = {"policy": "priced-lp", "dials": {"violation_weight": 10}, "noise_scale": "estimate"}
+            made = (await served.post("/v1/campaigns", FILMS | {"reward_bounds": [0, 1]} | told)).json()
+            assert made["dials"]["violation_weight"] == 10
+            assert made["dials"]["exploration"] == pytest.approx(0.5**0.5)
+            assert made["noise_scale"] == "estimate"
+            assert (await served.get("/v1/campaigns/films")).json()["dials"] == made["dials"]
 
     played(play)
 

@@ -78,6 +78,8 @@ class CampaignAnswer(Answer, frozen=True):
     name: str
     revision: int
     policy: str
+    dials: dict[str, float | str]
+    noise_scale: float | str | None  # None: that of the reward bounds
     arms: list[str]
     retired_arms: list[str]
     contexts: list[str]

@@ -153,6 +153,8 @@ def _policy_of_snapshot(body: CreateCampaign) -> Policy:
     configuration = told["configuration"]
     if configuration["arms"] is None or configuration["contexts"] is None:
         raise InvalidInputError("snapshot must be of a policy whose arms and contexts have names.")
+    if configuration.get("guarantee"):
+        raise InvalidInputError("snapshot must be of a policy without guarantee: none is proven of plans that stand.")
     changed = {"replan": "always", "admit_contexts": 0, "admitted": 0}
     return restore(told | {"configuration": configuration | changed})
 

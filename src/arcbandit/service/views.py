@@ -30,6 +30,8 @@ def campaign_view(campaign: Campaign) -> CampaignAnswer:
         name=record.name,
         revision=record.revision,
         policy=record.policy["policy"],
+        dials=record.policy["configuration"]["dials"],
+        noise_scale=record.policy["configuration"]["noise_scale"],
         arms=list(campaign.arms),
         retired_arms=[campaign.arms[row] for row in sorted(campaign.retired)],
         contexts=list(campaign.contexts),

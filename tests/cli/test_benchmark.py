@@ -90,6 +90,28 @@ class TestWhatIsPrinted:
         assert first["to_default"]["mean"] == pytest.approx(0.5)
         assert first["growth"]["largest"] is None
 
+    def test_a_document_is_all_that_is_printed_though_a_page_is_written(self, folder, tmp_path, capsys):
+        page = tmp_path / "page.md"
+        assert main(["benchmark", "--from", str(folder), "--json", "--page", str(page)]) == 0
+        printed = capsys.readouterr()
+        assert "scores" in json.loads(printed.out)
+        assert printed.err == f"{page}\n"
+
+    def test_a_row_over_fewer_instances_says_so(self, folder, tmp_path, capsys):
+        """Its means are not to be compared with those of the others; and so does the page's first sentence."""
+        found = read(folder, "scored")["small"]
+        found.drop(["oplp", JUDGED])
+        found.add([row(number, name) for number in range(7) for name in ("oplp", JUDGED)])
+        found.save(folder, "arcbandit benchmark --instances 7")
+        page = tmp_path / "page.md"
+        printed = answer_to("small", "dear", "--from", folder, "--page", page, capsys=capsys)
+        assert [len(re.findall(rf"^{name} \(7 of 100\) ", printed, re.MULTILINE)) for name in ("oplp", JUDGED)] == [
+            1,
+            1,
+        ]
+        assert len(re.findall(r"^blp  ", printed, re.MULTILINE)) >= 2
+        assert "of 100 instances each, but 7 of `small`)" in page.read_text(encoding="utf-8")
+
     def test_some_families_alone(self, folder, capsys):
         document = json.loads(answer_to("small", "--from", folder, "--json", capsys=capsys))
         assert list(document["settings"]) == ["small"]
@@ -224,6 +246,21 @@ def test_a_run_that_has_nothing_to_play_says_so(tmp_path, capsys):
     assert "already" not in capsys.readouterr().err
     assert main(tiny) == 0
     assert "has all of this already; --again plays it again" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_says_how_it_goes_on(tmp_path, capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("arcbandit.learning.play.play", interrupted)
+    tiny = ["benchmark", "paper", "--policy", "olp", *TINY, "--out", str(tmp_path)]
+    assert main(tiny) == main([*tiny, "--again"]) == 130
+    assert capsys.readouterr().err.splitlines() == [
+        f"{tmp_path} keeps what was played; the same command plays the rest.",
+        "Interrupted.",
+        f"{tmp_path} keeps what was played; the same command without --again plays the rest.",
+        "Interrupted.",
+    ]
 
 
 def test_a_policy_in_other_words_has_the_label_that_is_read(tmp_path, capsys):

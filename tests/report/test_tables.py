@@ -41,3 +41,4 @@ def test_labels_break_after_punctuation():
     lines = broken_label("linear-program:caution=-0.5,optimism=1")
     assert lines == ["linear-program:", "caution=-0.5,", "optimism=1"]
     assert "".join(broken_label("x" * 50)) == "x" * 50
+    assert broken_label("priced-lp:violation_weight=10") == ["priced-lp:", "violation_weight=", "10"]  # not 1 and 0

@@ -16,6 +16,7 @@ from arcbandit.notes import duration
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import TextIO
 
     from rich.console import Console
     from rich.table import Table
@@ -214,7 +215,7 @@ def benchmark(
     with contextlib.ExitStack() as answers:
         answers.callback(_print_json if json else _print_all, chosen, part)
         if target is not None:
-            answers.callback(_write_page, target, folder, parts)
+            answers.callback(_write_page, target, folder, parts, sys.stderr if json else sys.stdout)
 
 
 def _refuse_beside(other: str, options: Mapping[str, Any]) -> None:
@@ -318,8 +319,13 @@ def command_of(plan: "Plan") -> str:
 def _play(plan: "Plan", folder: "Path") -> None:
     from arcbandit.learning.play import play
 
-    with _watching() as watch:
-        play(plan, folder, command_of(plan), watch)
+    try:
+        with _watching() as watch:
+            play(plan, folder, command_of(plan), watch)
+    except KeyboardInterrupt:
+        how = "the same command without --again" if plan.again else "the same command"
+        print(f"{folder} keeps what was played; {how} plays the rest.", file=sys.stderr)
+        raise
     if not watch.total:
         print(f"{folder} has all of this already; --again plays it again.", file=sys.stderr)
 
@@ -342,11 +348,11 @@ def _page_target(page: str) -> "Path":
     return check_target(page, (SUFFIX,))
 
 
-def _write_page(target: "Path", folder: "Path", parts: "Parts") -> None:
+def _write_page(target: "Path", folder: "Path", parts: "Parts", stream: "TextIO") -> None:
     from arcbandit.learning.page import write_page
 
     write_page(target, folder, parts)
-    print(target)
+    print(target, file=stream)
 
 
 def _list(json: bool) -> None:

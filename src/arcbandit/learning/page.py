@@ -96,28 +96,29 @@ def page(parts: Parts, images: dict[str, str]) -> str:
 
 def _first_sentence(results: Results) -> str:
     parts = []
+    sizes: dict[str, int] = {}
     for other, name in ((DEFAULT, "BLP's"), (SAMPLER, "ThompsonLP's")):
         found = {
-            family: one.mean
+            family: one
             for family in RANDOM
             if family in results and (one := ratios(quotients(results[family], JUDGED, other))) is not None
         }
         if found:
-            low, high = min(found.values()), max(found.values())
+            means = [one.mean for one in found.values()]
+            low, high = min(means), max(means)
             parts.append(f"{ratio(low)} to {ratio(high)} of {name}" if low < high else f"{ratio(low)} of {name}")
+            sizes |= {family: min(one.instances, sizes.get(family, one.instances)) for family, one in found.items()}
     if not parts:
         return "PricedLP was not played beside other policies on random families yet."
-    count = sum(family in results for family in RANDOM)
-    families = f"{count} {'family' if count == 1 else 'families'}"
+    families = f"{len(sizes)} {'family' if len(sizes) == 1 else 'families'}"
     return (
         f"**Over {families} of random instances, the regret and violation of PricedLP together are "
-        f"{', and '.join(parts)}** (geometric means by family, of {_sizes(results)})."
+        f"{', and '.join(parts)}** (geometric means by family, of {_sizes(sizes)})."
     )
 
 
-def _sizes(results: Results) -> str:
-    """How many instances the random families have: those of most, then the others."""
-    sizes = {family: results[family].instances for family in RANDOM if family in results}
+def _sizes(sizes: Mapping[str, int]) -> str:
+    """How many instances of the random families were compared: those of most, then the others."""
     usual = max(sizes.values(), key=list(sizes.values()).count)
     others = [f"{size} of `{family}`" for family, size in sizes.items() if size != usual]
     return f"{counted(usual, 'instance')} each" + (f", but {', '.join(others)}" if others else "")

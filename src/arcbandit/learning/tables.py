@@ -45,7 +45,7 @@ def family_tables(results: Results) -> list[NumberTable]:
     """A table for each family: a row per policy, the one that loses least first."""
     tables = []
     for family, found in results.items():
-        rows = [_row(one) for one in scores({family: found})]
+        rows = [_row(one, found.instances) for one in scores({family: found})]
         epochs, horizon = counted(found.settings.epochs, "epoch"), counted(found.settings.horizon, "round")
         size = f"{counted(found.instances, 'instance')}, {epochs} of {horizon}"
         tables.append(NumberTable(f"{family}: {size}", ("policy", *COLUMNS), tuple(rows)))
@@ -88,10 +88,12 @@ def pooled_clairvoyant_tables(results: Results) -> list[NumberTable]:
     return tables
 
 
-def _row(one: Score) -> tuple[str, ...]:
+def _row(one: Score, instances: int) -> tuple[str, ...]:
     beats = one.beats_both
+    # Means over other instances than those of the other rows are not to be compared with theirs.
+    fewer = f" ({one.instances} of {instances})" if one.instances < instances else ""
     return (
-        shown_as(one.policy),
+        shown_as(one.policy) + fewer,
         *(amount(value) for value in (one.regret, one.violation, one.total)),
         *((NOT_A_NUMBER,) * 2 if one.to_default is None else (ratio(one.to_default.mean), ratio(one.to_default.worst))),
         NOT_A_NUMBER if one.to_limit is None else ratio(one.to_limit),

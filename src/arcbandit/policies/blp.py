@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class BLP(LinearProgramRule):
-    """Balanced linear programming: upper bounds in the objective, plain means in the floors. The default.
+    """Balanced linear programming: upper bounds in the objective, plain means in the floors.
 
     The contextual form of SGOC [baudry2024]. Measured to have a far smaller sum of regret and violation than OLP and
     OPLP on most instances, not on all; there is no proof yet.

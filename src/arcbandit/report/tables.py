@@ -74,7 +74,7 @@ def written_share(one: Estimate) -> str:
 def broken_label(policy: str) -> list[str]:
     """A label in lines of at most LONGEST_LABEL_LINE letters, broken after punctuation if it has any."""
     lines = [""]
-    for part in re.findall(r"[^:,( ]*[:,( ]?", policy):
+    for part in re.findall(r"[^:,(= ]*[:,(= ]?", policy):
         while part:
             if lines[-1] and len(lines[-1]) + len(part) > LONGEST_LABEL_LINE:
                 lines.append("")

@@ -4,6 +4,7 @@ import asyncio
 import collections
 import random
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ from arcbandit.service.amounts import PairTotals, micro_of
 from arcbandit.service.api_types import CreateCampaign
 from arcbandit.service.audit import audited
 from arcbandit.service.campaigns import CampaignRecord, first_plan
+from arcbandit.service.changes import change_of
 from arcbandit.service.contract import HOUR, VirtualClock
 from arcbandit.service.drawing import drawn, shares_of
 from arcbandit.service.proofs import proven
@@ -443,6 +445,36 @@ def test_a_rule_that_keeps_averages_learns_in_batches(weight):
     assert found.plan.document["certificate"]["holds"]
     assert abs(regret) < 0.03
     assert short < 0.02
+
+
+def test_a_mistake_that_is_put_right_leaves_no_prices_behind():
+    """A plan for every three visits: prices of a floor that was missed, 10,000, would last for a hundred plans."""
+    rng, means = np.random.default_rng(1), np.array([[0.2, 0.1], [0.9, 0.9]])
+    body = {
+        "name": "films",
+        "floors": {"house": 0.08, "guest": 0.2},
+        "contexts": {"phone": 0.5, "tv": 0.5},
+        "noise_scale": 0.3,
+        "policy": "priced-lp",
+        "dials": {"violation_weight": 10},
+    }
+    told = statistics_of(body, {})
+    prices = []
+    for floor, plans in ((0.08, 60), (5.0, 60), (0.08, 20)):
+        change = {"change": "set_floor", "name": "house", "floor": floor}
+        policy = teaching.changed(told.campaign.policy, change_of(change))
+        told = told._replace(campaign=msgspec.structs.replace(told.campaign, policy=policy), changes=(change,))
+        for _ in range(plans):
+            found = teaching.planned(told, None)
+            pairs = collections.defaultdict(PairTotals, told.pairs)
+            for context in rng.integers(2, size=3).tolist():
+                arm = int(rng.choice(2, p=found.plan.matrix[:, context]))
+                reward = means[arm, context] + 0.3 * rng.normal()
+                pairs[arm, context] = pairs[arm, context].decided().rewarded(micro_of(float(reward)))
+            told = told._replace(plan=found.plan, pairs=dict(pairs), learner=found.learner, changes=())
+        prices.append(found.learner.snapshot["statistics"]["memory"]["by_floor"]["price"][0])
+    assert prices[1] > 1000.0
+    assert prices[2] < 100.0
 
 
 @pytest.mark.slow

@@ -97,9 +97,7 @@ def hold(learner, ledger, t, outcome):
 
 
 def allocate_guaranteed(learner, context, t, stream):
-    """Allocate by the rule, within its ledger; while pairs that come are unplayed, nothing is entered.
-
-    Return an Outcome.
+    """Allocate by the rule, within its ledger; enter nothing while pairs that come are unplayed. Return an Outcome.
 
     What is proven is of plans that do not depend on the context at hand: the rule does not see this visit yet.
     """

@@ -13,6 +13,7 @@ from arcbandit.floors import GroupFloor
 from arcbandit.inputs.values import amount, known_name, shown
 from arcbandit.instance import Instance
 from arcbandit.policies.base import Policy
+from arcbandit.policies.learner import Outcome
 from arcbandit.policies.registry import POLICIES, restore
 from arcbandit.policies.serving import (
     contexts_seen,
@@ -200,15 +201,20 @@ def taught(statistics: Statistics, reader: Reader) -> Taught:
     lost = UNREADABLE if statistics.learner_is_lost else ""
     if type(base).keeps_averages and statistics.learner is not None:
         try:
-            base = _with_averages(base, statistics.learner)
+            base = _with_averages(base, statistics.learner, changed=bool(statistics.changes))
         except WRONG as error:
             lost = str(error) or type(error).__name__
     return Taught(base, None, lost)
 
 
-def _with_averages(policy: Policy, learner: LearnerRecord) -> Policy:
-    """The policy with the averages of its earlier plans, if these are of the same shape."""
+def _with_averages(policy: Policy, learner: LearnerRecord, *, changed: bool) -> Policy:
+    """The policy with the averages of its earlier plans, if these are of the same shape.
+
+    As in a policy at work, averages of plans that missed floors are not kept when the campaign has changed since.
+    """
     own, earlier = policy.snapshot(), learner.snapshot
+    if changed and earlier["planner"]["outcome"] & Outcome.FELL_BACK:
+        return policy
     for part in ("arms", "contexts", "group_floors"):
         if own["configuration"][part] != earlier["configuration"][part]:
             return policy
@@ -278,7 +284,7 @@ def planned(statistics: Statistics, reader: Reader) -> Planned:
 
 
 def _without_the_decision(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """A policy as it was before a plan was asked of it, with what the plan itself adds: its averages and its number.
+    """A policy as it was before a plan was asked of it, with what the plan adds: averages, its number and its outcome.
 
     To be asked, the policy decides in a context that did not come. That visit is not kept, and its number, from which
     random numbers follow, only while it does not make a round of its own: memories fade by rounds.
@@ -286,7 +292,9 @@ def _without_the_decision(before: dict[str, Any], after: dict[str, Any]) -> dict
     own, later = before["statistics"], after["statistics"]
     rounds = min(own["rewards"], int(sum(own["context_counts"])))
     number = min(later["decisions"], max(own["decisions"], rounds))
-    return before | {"statistics": own | {"memory": later["memory"], "decisions": number}}
+    kept = {"memory": later["memory"], "decisions": number}
+    planner = before["planner"] | {"outcome": after["planner"]["outcome"]}
+    return before | {"statistics": own | kept, "planner": planner}
 
 
 def _proven(policy: Policy, statistics: Statistics) -> Proven:
